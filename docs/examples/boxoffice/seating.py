@@ -38,11 +38,13 @@ def raise_prices(venue: str, event: int, percent: int) -> None:
     plan = current.json()
     for section in plan["sections"]:
         section["price"] += section["price"] * percent // 100
+    etag = current.headers["ETag"]
     for _ in range(3):
-        answer = requests.put(url, json=plan, headers={"If-Match": current.headers["ETag"]}, timeout=TIMEOUT)
+        answer = requests.put(url, json=plan, headers={"If-Match": etag}, timeout=TIMEOUT)
         if answer.status_code != 412:
             answer.raise_for_status()
             return
+        etag = requests.head(url, timeout=TIMEOUT).headers["ETag"]
     raise PlanBusy(url)
 
 
