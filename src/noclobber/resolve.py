@@ -563,9 +563,12 @@ _PIECES = re.compile(r"(?s)#[^\r\n]*|(?P<string>" + _STRING + ")")
 _GROUPING = re.compile(r"(?s)#[^\r\n]*|" + _STRING + r"|(?P<tail>[\w)\]}])|(?P<open>[(\[{])|(?P<close>[)\]}])|(?P<other>[^\s\\])")
 
 
+#: Every level of nesting costs one of these at least.
+_MARKS = re.compile(r"[(\[{.+\-*/%@&|^~\"'=:,<>]|\b(?:and|or|not|if|else|for|lambda|await|in|is|yield|from)\b")
+
+
 class _Meter:
-    """Measures statements. Only those whose text is long enough to reach DEPTH_LIMIT are looked into: each level costs at
-    least one character."""
+    """Measures statements. Only those whose text may reach DEPTH_LIMIT are looked into."""
 
     def __init__(self, source: Source) -> None:
         self.lines = source.lines
@@ -585,14 +588,11 @@ class _Meter:
             for node in body:
                 fields = blocks.get(type(node))
                 if fields is None:
-                    if node.end_lineno == node.lineno:
-                        if node.end_col_offset - node.col_offset > room:
-                            width = node.end_col_offset
-                        else:
-                            width = 0
-                    else:
-                        width = self.width(node.lineno, node.end_lineno)
-                    if width > room:
+                    if node.end_lineno == node.lineno and node.end_col_offset - node.col_offset <= room:
+                        pass
+                    elif type(node) is ast.Expr and type(node.value) is ast.Constant and self.docstring(node):
+                        pass
+                    elif not self.shallow(node.lineno, node.end_lineno, room):
                         own, line = self.expression([node], depth - 1)
                         if own > deepest:
                             deepest, deep_line = own, line
@@ -606,23 +606,9 @@ class _Meter:
                     continue
                 if skip_defs and isinstance(node, _DEFS):
                     continue
-                for name in fields[0]:
-                    header = getattr(node, name)
-                    if not header:
-                        continue
-                    parts = header if type(header) is list else (header,)
-                    for part in parts:
-                        first = getattr(part, "lineno", None)
-                        if first is None:  # arguments, withitem: no position of their own
-                            first, last = node.lineno if hasattr(node, "lineno") else 0, 0
-                            inner = [item for item in ast.iter_child_nodes(part)]
-                            if not inner:
-                                continue
-                            first = min(getattr(item, "lineno", first) for item in inner)
-                            last = max(getattr(item, "end_lineno", first) for item in inner)
-                        else:
-                            last = part.end_lineno
-                        if self.width(first, last) > room:
+                if self.long_header(node, fields, room):
+                    for first, last, part in self.header(node, fields[0]):
+                        if not self.shallow(first, last, room):
                             own, line = self.expression([part], depth)
                             if own > deepest:
                                 deepest, deep_line = own, line
@@ -632,10 +618,38 @@ class _Meter:
                         stack.append((nested, depth))
         return deepest, deep_line
 
-    def width(self, first: int, last: int) -> int:
+    def long_header(self, node: ast.AST, fields, room: int) -> bool:
+        """Is a compound statement's header more than one short line?"""
+        if not fields[0]:
+            return False
+        first = getattr(node, "lineno", 0)
+        if not first or node.__dict__.get("decorator_list"):
+            return True
+        body = getattr(node, fields[1][0])[0]
+        return getattr(body, "lineno", first + 9) > first + 1 or len(self.lines[first - 1]) > room
+
+    def header(self, node: ast.AST, fields: tuple[str, ...]) -> Iterator[tuple[int, int, ast.AST]]:
+        """(first line, last line, part) of the header's expressions."""
+        for name in fields:
+            entry = getattr(node, name)
+            for part in entry if type(entry) is list else (entry,):
+                if part is None:
+                    continue
+                if hasattr(part, "lineno"):
+                    yield part.lineno, part.end_lineno, part
+                    continue
+                inner = list(ast.iter_child_nodes(part))  # arguments, withitem: no position of their own
+                if inner:
+                    yield min([item.lineno for item in inner]), max([item.end_lineno for item in inner]), part
+
+    def shallow(self, first: int, last: int, room: int) -> bool:
+        """Can the text of these lines not hold more than `room` levels? Two bounds: its length, its marks."""
         if first == last:
-            return len(self.lines[first - 1])
-        return sum(map(len, self.lines[first - 1:last]))
+            text = self.lines[first - 1]
+            return len(text) <= room or len(_MARKS.findall(text)) + 4 <= room
+        if sum(map(len, self.lines[first - 1:last])) <= room:
+            return True
+        return len(_MARKS.findall("\n".join(self.lines[first - 1:last]))) + 4 <= room
 
     def expression(self, nodes: list[ast.AST], base: int) -> tuple[int, int]:
         """(depth, line of the deepest place) of nodes and all below them."""
@@ -660,7 +674,14 @@ class _Meter:
             if depth > deepest:
                 deepest, deep_line = depth, line
             first, last = min(first, line), max(last, getattr(node, "end_lineno", line))
-        return deepest + self.grouping(first, last), deep_line
+        if deepest <= DEPTH_LIMIT < deepest + sum(line.count("(") for line in self.lines[first - 1:last]):
+            deepest += self.grouping(first, last)
+        return deepest, deep_line
+
+    def docstring(self, node: ast.Expr) -> bool:
+        """Is the statement one triple-quoted string?"""
+        text = "\n".join(self.lines[node.lineno - 1:node.end_lineno])
+        return text.count('"""') == 2 and text.endswith('"""') and text.lstrip().startswith(('"""', 'r"""'))
 
     def pieces(self, node: ast.AST) -> int:
         """How many string literals stand side by side here."""
@@ -675,8 +696,6 @@ class _Meter:
     def grouping(self, first: int, last: int) -> int:
         """How deep brackets nest that are no call and no subscript: the tree does not show them."""
         text = "\n".join(self.lines[first - 1:last])
-        if text.count("(") < 8:
-            return 0
         tail = False
         opened: list[int] = []
         level = most = 0
