@@ -1,0 +1,377 @@
+"""TOML → plain data: validation, `extends`, `disable`, the indexes. Imported only when something has to be parsed.
+
+Entry data: {"kind", "id", "fields", "specs": [(op, signature data, settings)], "file", "line", "user"}; everything in it is
+what marshal can store. `index_entries` makes the lookups of `Vocabulary` from it.
+"""
+from __future__ import annotations
+
+import keyword
+from collections.abc import Iterable
+from typing import Any
+
+from noclobber.knowledge import signatures
+from noclobber.knowledge.errors import KnowledgeError, TomlLines, nearest
+from noclobber.knowledge.tables import RECEIVERS, ROLES, TABLES, TOP_KEYS, TRIAGE_KINDS, Field
+
+_ROLES = frozenset(ROLES)
+#: One of these makes a `write` say what is written.
+_WRITE_ROLES = frozenset({"payload", "entity", "fields", "operators", "sql", "instance", "statement"})
+
+
+class Layer:
+    """The tables of one origin: a built-in file, a user's file, or `[tool.noclobber]`.
+
+    `prefix` stands before table names in the text ("tool.noclobber."). Raises KnowledgeError for anything unusable.
+    """
+
+    def __init__(self, tables: dict, path: str, text: str = "", *, prefix: str = "", user: bool = False) -> None:
+        self.path = path
+        self.lines = TomlLines(text)
+        self.prefix = prefix
+        self.user = user
+        if not isinstance(tables, dict):
+            raise KnowledgeError(path, 0, "not a table")
+        for name in tables:
+            if name not in TOP_KEYS:
+                raise KnowledgeError(path, self._line(str(name)), f'unknown table "{name}"{nearest(str(name), TOP_KEYS)}')
+        self.disable = self._strings(tables.get("disable", []), "disable", self._line("disable"))
+        self.patterns = self._patterns(tables.get("patterns", {}))
+        self.entries: list[dict] = []
+        for kind in TABLES:
+            rows = tables.get(kind, [])
+            if not isinstance(rows, list):
+                raise KnowledgeError(path, self._line(kind), f'"{kind}" is an array of tables: write [[{prefix}{kind}]]')
+            for number, row in enumerate(rows):
+                self.entries.append(self._entry(kind, row, self._line(kind, number)))
+
+    def _line(self, name: str, index: int = 0) -> int:
+        return self.lines.table(self.prefix + name, index)
+
+    def _strings(self, value: Any, name: str, line: int) -> list[str]:
+        if isinstance(value, str):
+            return [value]
+        if isinstance(value, list) and all(isinstance(item, str) for item in value):
+            return list(value)
+        raise KnowledgeError(self.path, line, f'"{name}" must be a string or a list of strings')
+
+    def _patterns(self, value: Any) -> dict[str, list[str]]:
+        line = self._line("patterns")
+        if not isinstance(value, dict):
+            raise KnowledgeError(self.path, line, f'"patterns" is a table: write [{self.prefix}patterns]')
+        return {group: self._strings(globs, group, self.lines.key(line, group)) for group, globs in value.items()}
+
+    def _entry(self, kind: str, row: Any, line: int) -> dict:
+        if not isinstance(row, dict):
+            raise KnowledgeError(self.path, line, f'"{kind}" is an array of tables: write [[{self.prefix}{kind}]]')
+        table = TABLES[kind]
+        fields: dict[str, Any] = {}
+        ops: dict[str, list] = {}
+        for name, value in row.items():
+            at = self.lines.key(line, name)
+            known = table.fields.get(name)
+            if name in table.ops:
+                ops[name] = [self._spec(kind, name, item, at) for item in self._items(value, name, at)]
+            elif known is not None and not known.inline:
+                fields[name] = self._value(known, value, name, at)
+            elif known is not None:
+                raise KnowledgeError(self.path, at, f'"{name}" stands in the inline table of one call: {{call = "…", {name} = …}}')
+            else:
+                words = [*table.ops, *(key for key, field in table.fields.items() if not field.inline)]
+                raise KnowledgeError(self.path, at, f'unknown field "{name}" in [[{self.prefix}{kind}]]{nearest(name, words)}')
+        return {"kind": kind, "id": fields.get("id", ""), "fields": fields, "ops": ops, "file": self.path, "line": line, "user": self.user}
+
+    def _items(self, value: Any, name: str, line: int) -> list:
+        if isinstance(value, (str, dict)):
+            return [value]
+        if not isinstance(value, list):
+            raise KnowledgeError(self.path, line, f'"{name}" must be a list of signatures')
+        return value
+
+    def _spec(self, kind: str, op: str, item: Any, line: int) -> tuple:
+        settings: dict[str, Any] = {}
+        if isinstance(item, dict):
+            text = item.get("call")
+            if not isinstance(text, str):
+                raise KnowledgeError(self.path, line, f'an inline table of "{op}" needs call = "signature"')
+            at = self.lines.key(line, op, text) if self.lines.lines else line
+            known_fields = TABLES[kind].fields
+            for name, value in item.items():
+                if name == "call":
+                    continue
+                known = known_fields.get(name)
+                if known is None or name in RECEIVERS or name == "extends":
+                    words = ["call", *(key for key in known_fields if key not in RECEIVERS and key != "extends")]
+                    raise KnowledgeError(self.path, at, f'unknown setting "{name}" of "{text}"{nearest(name, words)}')
+                settings[name] = self._value(known, value, name, at)
+        elif isinstance(item, str):
+            text = item
+            at = self.lines.key(line, op, text) if self.lines.lines else line
+        else:
+            raise KnowledgeError(self.path, line, f'"{op}" must hold signatures: strings or inline tables with call = "…"')
+        try:
+            data = signatures.parse(text, _ROLES, literals=op in ("make", "made_by"))
+        except signatures.SignatureProblem as problem:
+            raise KnowledgeError(self.path, at, str(problem)) from None
+        if kind == "store" and op == "write" and not _WRITE_ROLES & {param[1] for param in data[1]}:
+            raise KnowledgeError(
+                self.path, at, f'the write "{text}" does not say what is written: annotate a parameter as payload, entity, fields, '
+                "operators, sql, statement or instance",
+            )
+        return (op, data, settings)
+
+    def _value(self, known: Field, value: Any, name: str, line: int) -> Any:
+        if known.type == "list":
+            result: Any = self._strings(value, name, line)
+            words = result
+        elif known.type == "table":
+            if not isinstance(value, dict) or not all(isinstance(item, str) for item in value.values()):
+                raise KnowledgeError(self.path, line, f'"{name}" must be a table of strings')
+            result, words = dict(value), list(value.values())
+        elif isinstance(value, bool) and "bool" in known.type:
+            return value
+        elif isinstance(value, str) and "str" in known.type:
+            result, words = value, [value]
+        else:
+            wanted = {"str": "a string", "bool": "true or false", "str|bool": "a string, true or false"}[known.type]
+            raise KnowledgeError(self.path, line, f'"{name}" must be {wanted}')
+        if known.values is not None:
+            for word in words:
+                if word not in known.values:
+                    raise KnowledgeError(self.path, line, f'"{word}" is no value of "{name}"{nearest(word, known.values)}')
+        return result
+
+
+# --- layers → entries --------------------------------------------------------------------------------------------
+def merge(base: list[dict], layers: Iterable[Layer]) -> list[dict]:
+    """Return `base` (entry data, already complete) with the layers' entries added, in order.
+
+    An entry of a user's layer with the id of an older one replaces it; two of one layer, or two built-in ones, are an error.
+    Resolves `extends` and `disable`. Raises KnowledgeError.
+    """
+    layers = list(layers)
+    entries: dict[tuple[str, str], dict] = {(entry["kind"], entry["id"]): entry for entry in base}
+    fresh: dict[tuple[str, str], dict] = {}
+    replaced: dict[tuple[str, str], dict] = {}
+    for layer in layers:
+        for entry in layer.entries:
+            key = _identify(entry, layer, fresh)
+            if key in fresh and (fresh[key]["file"] == entry["file"] or not entry["user"]):
+                other = fresh[key]
+                raise KnowledgeError(
+                    entry["file"], layer.lines.key(entry["line"], "id"),
+                    f'a second [[{entry["kind"]}]] with the id "{entry["id"]}" (the first: {other["file"]}:{other["line"]})',
+                )
+            if key in entries:
+                replaced[key] = entries[key]
+            entries[key] = fresh[key] = entry
+    done: dict[tuple[str, str], dict] = {}
+    for key in list(entries):
+        entries[key] = _extended(key, entries, replaced, done, layers, ())
+    for layer in layers:
+        for name in layer.disable:
+            found = [key for key in entries if key[1] == name]
+            if not found:
+                line = layer.lines.key(layer.lines.table(layer.prefix + "disable"))
+                raise KnowledgeError(layer.path, line, f'disable: no entry has the id "{name}"{nearest(name, (key[1] for key in entries))}')
+            for key in found:
+                del entries[key]
+    for layer in layers:
+        _check_references(layer, entries)
+    return list(entries.values())
+
+
+def _identify(entry: dict, layer: Layer, fresh: dict) -> tuple[str, str]:
+    """Give the entry its id. Without one: the extended entry's when it names no receiver, else from its first receiver."""
+    fields, kind = entry["fields"], entry["kind"]
+    if not entry["id"]:
+        receivers = [*fields.get("types", []), *fields.get("base", []), *fields.get("functions", [])]
+        receivers += [spec[1][0] for op in entry["ops"].values() for spec in op if "." in spec[1][0].strip("._")]
+        made = entry["ops"].get("make") or entry["ops"].get("made_by")
+        if fields.get("extends") and not receivers and not made and not fields.get("names"):
+            entry["id"] = fields["extends"]
+        elif receivers or fields.get("names"):
+            dotted = (receivers or fields["names"])[0]
+            entry["id"] = dotted.rpartition(".")[2].strip("*") or dotted
+            if (kind, entry["id"]) in fresh:
+                entry["id"] = dotted
+        else:
+            raise KnowledgeError(entry["file"], entry["line"], f"[[{layer.prefix}{kind}]] needs an id, types, functions or names")
+    return kind, entry["id"]
+
+
+def _extended(key: tuple, entries: dict, replaced: dict, done: dict, layers: list[Layer], path: tuple) -> dict:
+    if key in done:
+        return done[key]
+    entry = entries[key]
+    if "ops" not in entry:  # of the base: complete already
+        done[key] = entry
+        return entry
+    kind, wanted = key[0], entry["fields"].get("extends")
+    fields, ops = dict(entry["fields"]), dict(entry["ops"])
+    if wanted:
+        layer = next(layer for layer in layers if layer.path == entry["file"])
+        line = layer.lines.key(entry["line"], "extends")
+        source_key = (kind, wanted)
+        if source_key in path or (source_key == key and key not in replaced):
+            raise KnowledgeError(entry["file"], line, f'"{wanted}" extends itself')
+        if source_key not in entries:
+            known = [name for known_kind, name in entries if known_kind == kind]
+            raise KnowledgeError(entry["file"], line, f'extends: no [[{kind}]] has the id "{wanted}"{nearest(wanted, known)}')
+        if source_key == key:
+            source = replaced[key]
+            if "ops" in source:
+                source = _extended(key, {**entries, key: source}, {}, {}, layers, path)
+        else:
+            source = _extended(source_key, entries, replaced, done, layers, (*path, key))
+        same = source_key == key  # the entry is changed in place and stays reachable as it was
+        fields = {**{name: value for name, value in source["fields"].items() if same or name not in RECEIVERS}, **fields}
+        inherited: dict[str, list] = {}
+        for spec in source["specs"]:
+            if same or (spec[0] not in RECEIVERS and "." not in spec[1][0].lstrip(".")):
+                inherited.setdefault(spec[0], []).append(spec)
+        ops = {**inherited, **ops}
+    fields.pop("id", None)
+    complete = {
+        "kind": kind, "id": entry["id"], "fields": fields, "file": entry["file"], "line": entry["line"], "user": entry["user"],
+        "specs": [_completed(spec, kind, entry["id"]) for specs in ops.values() for spec in specs],
+    }
+    done[key] = complete
+    return complete
+
+
+def _completed(spec: tuple, kind: str, id_: str) -> tuple:
+    op, (name, params, returns, text), settings = spec
+    if op == "made_by":
+        return ("make", (name, params, returns or f"{kind}:{id_}", text), settings)
+    return spec
+
+
+def _check_references(layer: Layer, entries: dict) -> None:
+    """Every `-> kind:id` leads somewhere, and something leads to every entry of this layer."""
+    led_to = {spec[1][2] for entry in entries.values() for spec in entry["specs"]}
+    extended = {(entry["kind"], entry["fields"].get("extends")) for entry in entries.values()}
+    for key, entry in entries.items():
+        if entry["file"] != layer.path:
+            continue
+        for op, data, _ in entry["specs"]:
+            kind, colon, id_ = data[2].partition(":")
+            if colon and (kind, id_) not in entries:
+                line = layer.lines.key(entry["line"], op, data[3])
+                known = [f"{known_kind}:{known_id}" for known_kind, known_id in entries]
+                raise KnowledgeError(layer.path, line, f'"{data[3]}" returns an unknown "{data[2]}"{nearest(data[2], known)}')
+        fields = entry["fields"]
+        if entry["kind"] == "orm" and "unit_of_work" not in fields:
+            raise KnowledgeError(layer.path, entry["line"], f'[[orm]] "{key[1]}" needs unit_of_work = true or false')
+        reachable = any(fields.get(name) for name in ("types", "base", "functions", "names", "model_modules", "manager"))
+        reachable = reachable or any("." in spec[1][0].strip(".") or spec[0] == "make" or spec[2].get("on") for spec in entry["specs"])
+        if not reachable and f"{key[0]}:{key[1]}" not in led_to and key not in extended:
+            raise KnowledgeError(
+                layer.path, entry["line"], f'nothing leads to [[{key[0]}]] "{key[1]}": give it types, functions, names or made_by',
+            )
+
+
+# --- indexes -----------------------------------------------------------------------------------------------------
+def index_entries(entries: list[dict]) -> dict[str, Any]:
+    """Return the lookups as plain data; a place is (entry number, spec number).
+
+    functions: dotted → places; function_globs: [(glob, places)]; methods: entry number → name → spec numbers; types: type → entry
+    numbers; type_globs: [(glob, entry numbers)]; receivers: "_" name → places; names: [(glob, entry number)]; calls: last name part → kinds.
+    """
+    functions: dict[str, list] = {}
+    function_globs: dict[str, list] = {}
+    methods: list[dict[str, list[int]]] = []
+    types: dict[str, list[int]] = {}
+    type_globs: dict[str, list[int]] = {}
+    any_receiver: dict[str, list] = {}
+    names: list[tuple[str, int]] = []
+    calls: dict[str, set[str]] = {}
+
+    for number, entry in enumerate(entries):
+        fields = entry["fields"]
+        own: dict[str, list[int]] = {}
+        methods.append(own)
+        extra_types = {on for _, _, settings in entry["specs"] for on in settings.get("on", ())} if entry["kind"] != "retry" else set()
+        for type_ in dict.fromkeys([*fields.get("types", ()), *fields.get("base", ()), *sorted(extra_types), f"{entry['kind']}:{entry['id']}"]):
+            (type_globs if "*" in type_ else types).setdefault(type_, []).append(number)
+        names += [(glob, number) for glob in fields.get("names", ())]
+        for place, (op, (name, _, _, _), _) in enumerate(entry["specs"]):
+            if name.startswith("_."):
+                any_receiver.setdefault(name[2:], []).append((number, place))
+            elif name.startswith("."):
+                own.setdefault(name[1:], []).append(place)
+            elif "." in name:
+                functions.setdefault(name, []).append((number, place))
+            else:
+                own.setdefault(name, []).append(place)
+                for module in fields.get("functions", ()):
+                    dotted = f"{module}.{name}"
+                    (function_globs if "*" in module else functions).setdefault(dotted, []).append((number, place))
+            last = name.rpartition(".")[2]
+            if last.isidentifier() and not keyword.iskeyword(last):
+                calls.setdefault(last, set()).update(kinds_of(entry, entry["specs"][place]))
+    return {
+        "functions": functions, "function_globs": list(function_globs.items()), "methods": methods, "types": types,
+        "type_globs": list(type_globs.items()), "receivers": any_receiver, "names": names,
+        "calls": {name: sorted(kinds) for name, kinds in calls.items()},
+    }
+
+
+_WRITING = {
+    "write": ("write",), "atomic": ("write",), "append": ("write",), "create": ("create", "write"), "add": ("create", "write"),
+    "delete": ("delete", "write"), "remove": ("delete", "write"), "persist": ("write",), "set_write": ("write", "conditional"),
+    "upsert": ("write", "create"), "merge": ("write",), "flush": ("write",), "commit": ("write",),
+}
+_KINDS: dict[str, tuple[str, ...]] = {
+    **_WRITING,
+    "run": ("read", "write", "conditional", "create", "delete", "lock", "unlock", "begin"),
+    "read": ("read",), "fetch": ("read",), "load": ("read",), "many": ("read",), "scalar": ("read",), "check_exists": ("read",), "reload": ("read",),
+    "lock": ("lock",), "unlock": ("unlock",), "begin": ("begin",), "transaction": ("begin",), "replay": ("replay", "policy"),
+    "mutation": ("change",),
+}
+#: Lists whose words mean something else in these tables.
+_KINDS_OF_TABLE: dict[tuple[str, str], tuple[str, ...]] = {
+    **{("retry", op): ("replay", "policy") for op in ("decorator", "loop", "call")},
+    ("retry", "policy"): ("policy",),
+    ("effect", "call"): ("effect",),
+    ("lock", "make"): ("lock",), ("lock", "enter"): ("lock",), ("lock", "extend"): ("lock", "write"),
+    ("tool", "decorator"): ("tool",), ("tool", "register"): ("tool",), ("tool", "schema"): ("tool", "schema"),
+    ("transaction", "enter"): ("begin",),
+    ("builder", "upsert"): ("write", "create", "conditional"),
+}
+_KINDS_OF_START = {
+    "select": ("read",), "update": ("write", "conditional"), "delete": ("delete", "write", "conditional"), "insert": ("create", "write"),
+    "text": _KINDS["run"],
+}
+
+
+def kinds_of(entry: dict, spec: tuple) -> frozenset[str]:
+    """Return the triage kinds that a call of this spec can have: never fewer than the walk can see (see rules/README.md)."""
+    op, (_, params, returns, _), settings = spec
+    if "kinds" in settings:
+        return frozenset(settings["kinds"])
+    kind, fields = entry["kind"], entry["fields"]
+    kinds = set(_KINDS_OF_TABLE.get((kind, op)) or _KINDS.get(op, ()))
+    if kind == "builder" and op == "start":
+        kinds.update(_KINDS_OF_START.get(returns, _KINDS["run"]))
+    roles = {param[1] for param in params}
+    if "lock" in roles:
+        kinds.add("lock")
+    if op in _WRITING:
+        headers = "headers" in roles and (fields.get("precondition_headers") or fields.get("create_headers"))
+        if roles & {"precondition", "filter", "create_only"} or headers or settings.get("conflict") or settings.get("always_conditional") or fields.get("always_conditional"):
+            kinds.add("conditional")
+        if "create_only" in roles:
+            kinds.add("create")
+            if "ttl" in roles:  # SET key token NX PX 5000 takes a lock
+                kinds.add("lock")
+    if "method" in roles and kind == "store":
+        verbs = fields.get("method_roles") or dict.fromkeys(("read", "write", "create", "delete", "effect"))
+        kinds.update(verbs.values() if fields.get("method_roles") else verbs)
+        if "write" in kinds:
+            kinds.add("conditional")
+    if fields.get("replays") and kind == "transaction" and op == "enter":
+        kinds.update(("replay", "policy"))
+    if settings.get("replays") or (kind == "orm" and op in ("transaction", "begin") and fields.get("replays")):
+        kinds.update(("replay", "policy"))
+    assert kinds <= set(TRIAGE_KINDS), kinds
+    return frozenset(kinds)
