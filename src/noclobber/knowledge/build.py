@@ -6,7 +6,8 @@ what marshal can store. `index_entries` makes the lookups of `Vocabulary` from i
 from __future__ import annotations
 
 import keyword
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from typing import Any
 
 from noclobber.knowledge import signatures
@@ -21,31 +22,52 @@ _WRITE_ROLES = frozenset({"payload", "entity", "fields", "operators", "sql", "in
 class Layer:
     """The tables of one origin: a built-in file, a user's file, or `[tool.noclobber]`.
 
-    `prefix` stands before table names in the text ("tool.noclobber."). Raises KnowledgeError for anything unusable.
+    `prefix` stands before table names in the text ("tool.noclobber."); `first_line`: the line to name when the text does not
+    tell. Raises KnowledgeError for anything unusable; with `collect` it is kept in `problems` and the unusable part left out.
     """
 
-    def __init__(self, tables: dict, path: str, text: str = "", *, prefix: str = "", user: bool = False) -> None:
+    def __init__(
+        self, tables: dict, path: str, text: str = "", *, prefix: str = "", user: bool = False, first_line: int = 0, collect: bool = False
+    ) -> None:
         self.path = path
+        self.first_line = first_line
+        self.problems: list[KnowledgeError] | None = [] if collect else None
         self.lines = TomlLines(text)
         self.prefix = prefix
         self.user = user
         if not isinstance(tables, dict):
             raise KnowledgeError(path, 0, "not a table")
-        for name in tables:
-            if name not in TOP_KEYS:
-                raise KnowledgeError(path, self._line(str(name)), f'unknown table "{name}"{nearest(str(name), TOP_KEYS)}')
-        self.disable = self._strings(tables.get("disable", []), "disable", self._line("disable"))
-        self.patterns = self._patterns(tables.get("patterns", {}))
+        self.disable: list[str] = []
+        self.patterns: dict[str, list[str]] = {}
         self.entries: list[dict] = []
+        for name in tables:
+            with self._kept():
+                if name not in TOP_KEYS:
+                    raise KnowledgeError(path, self._line(str(name)), f'unknown table "{name}"{nearest(str(name), TOP_KEYS)}')
+        with self._kept():
+            self.disable = self._strings(tables.get("disable", []), "disable", self._line("disable"))
+        with self._kept():
+            self.patterns = self._patterns(tables.get("patterns", {}))
         for kind in TABLES:
             rows = tables.get(kind, [])
-            if not isinstance(rows, list):
-                raise KnowledgeError(path, self._line(kind), f'"{kind}" is an array of tables: write [[{prefix}{kind}]]')
-            for number, row in enumerate(rows):
-                self.entries.append(self._entry(kind, row, self._line(kind, number)))
+            with self._kept():
+                if not isinstance(rows, list):
+                    raise KnowledgeError(path, self._line(kind), f'"{kind}" is an array of tables: write [[{prefix}{kind}]]')
+                for number, row in enumerate(rows):
+                    with self._kept():
+                        self.entries.append(self._entry(kind, row, self._line(kind, number)))
+
+    @contextmanager
+    def _kept(self) -> Iterator[None]:
+        try:
+            yield
+        except KnowledgeError as problem:
+            if self.problems is None:
+                raise
+            self.problems.append(problem)
 
     def _line(self, name: str, index: int = 0) -> int:
-        return self.lines.table(self.prefix + name, index)
+        return self.lines.table(self.prefix + name, index) or self.first_line
 
     def _strings(self, value: Any, name: str, line: int) -> list[str]:
         if isinstance(value, str):
@@ -69,15 +91,19 @@ class Layer:
         for name, value in row.items():
             at = self.lines.key(line, name)
             known = table.fields.get(name)
-            if name in table.ops:
-                ops[name] = [self._spec(kind, name, item, at) for item in self._items(value, name, at)]
-            elif known is not None and not known.inline:
-                fields[name] = self._value(known, value, name, at)
-            elif known is not None:
-                raise KnowledgeError(self.path, at, f'"{name}" stands in the inline table of one call: {{call = "…", {name} = …}}')
-            else:
-                words = [*table.ops, *(key for key, field in table.fields.items() if not field.inline)]
-                raise KnowledgeError(self.path, at, f'unknown field "{name}" in [[{self.prefix}{kind}]]{nearest(name, words)}')
+            with self._kept():
+                if name in table.ops:
+                    ops[name] = []
+                    for item in self._items(value, name, at):
+                        with self._kept():
+                            ops[name].append(self._spec(kind, name, item, at))
+                elif known is not None and not known.inline:
+                    fields[name] = self._value(known, value, name, at)
+                elif known is not None:
+                    raise KnowledgeError(self.path, at, f'"{name}" stands in the inline table of one call: {{call = "…", {name} = …}}')
+                else:
+                    words = [*table.ops, *(key for key, field in table.fields.items() if not field.inline)]
+                    raise KnowledgeError(self.path, at, f'unknown field "{name}" in [[{self.prefix}{kind}]]{nearest(name, words)}')
         return {"kind": kind, "id": fields.get("id", ""), "fields": fields, "ops": ops, "file": self.path, "line": line, "user": self.user}
 
     def _items(self, value: Any, name: str, line: int) -> list:

@@ -86,6 +86,11 @@ def _unescaped(text: str) -> str:
     return text.replace("\\", "").replace('"', "'")
 
 
+def table_prefix(text: str) -> str:
+    """Return what stands before vocabulary tables in the text: "tool.noclobber." in a pyproject.toml, else ""."""
+    return "tool.noclobber." if any(line.lstrip("[ \t").startswith("tool.noclobber") for line in text.split("\n") if "[" in line) else ""
+
+
 def parse_toml(text: str, path: str) -> dict:
     """Return the parsed document. Raises KnowledgeError with the line of the first syntax error."""
     try:

@@ -32,7 +32,7 @@ _REQUIRED = ("code", "slug", "summary", "family", "group", "level", "severity", 
 
 @dataclass(frozen=True, slots=True)
 class Page:
-    """One rule. `trust`: (right, wrong); `variants`: name → (level, severity); `timeline`: (worker, role, text, state);
+    """One rule. `trust`: {"right": n, "wrong": n} findings read; `variants`: name → (level, severity); `timeline`: (worker, role, text, state);
     `sections`: title → markdown without the heading; `text`: everything after the front matter; `path`: as 'rules/catalog/x.md'."""
 
     code: str
@@ -43,7 +43,7 @@ class Page:
     level: str
     severity: str
     scope: str
-    trust: tuple[int, int]
+    trust: dict[str, int]
     since: str
     status: str
     needs: tuple[frozenset[str], ...]
@@ -155,11 +155,11 @@ class _Front:
             raise self.error(key, f'"{key}" must be a list of strings')
         return tuple(value)
 
-    def _trust(self) -> tuple[int, int]:
+    def _trust(self) -> dict[str, int]:
         value = self.front.get("trust", {"right": 0, "wrong": 0})
         if not isinstance(value, dict) or set(value) != {"right", "wrong"} or not all(type(n) is int and n >= 0 for n in value.values()):
             raise self.error("trust", '"trust" must be {right = 0, wrong = 0}')
-        return value["right"], value["wrong"]
+        return {"right": value["right"], "wrong": value["wrong"]}
 
     def _needs(self, *, own: bool) -> tuple[tuple[str, ...], ...]:
         value = self.front.get("needs", [])

@@ -38,6 +38,7 @@ MAX_LENGTH = 4000
 @dataclass(frozen=True, slots=True)
 class Param:
     """One parameter. `literal`: the value that an argument must have, else NOTHING; `default`: a literal, else NOTHING.
+    With both the same an absent argument fits too (`mode: 'r' = 'r'`).
 
     `name` is "" for a bare literal (`client('s3')`) and "_" for a placeholder; both match by position only.
     """
@@ -147,6 +148,8 @@ class Signature:
                 if param.literal is not NOTHING and not _same(param.literal, literal(given[param.name])):
                     return None
                 _put(bound, param, param.name, given[param.name])
+            elif param.literal is not NOTHING and param.default is not NOTHING and _same(param.literal, param.default):
+                continue
             elif param.literal is not NOTHING:
                 name = _keyword_with(param, keywords, used, literal)
                 if name is None:
@@ -215,7 +218,8 @@ class SignatureProblem(ValueError):
 def parse(text: str, roles: frozenset[str], *, literals: bool = False) -> tuple:
     """Return (name, params, returns, text) as plain data, params being (name, role, kind, default, literal).
 
-    `literals`: an unannotated `name = literal` requires that value (make, made_by), unless the literal is None.
+    A bare literal (`client('s3')`) and a literal annotation (`mode: 'w'`) require that value. `literals`: an unannotated
+    `name = literal` does so too (make, made_by), unless the literal is None; elsewhere it is a default.
     A name without parentheses stands for `name(*_, **_)`. Raises SignatureProblem.
     """
     whole = text.strip()
@@ -328,8 +332,6 @@ def _params(pieces: list[str], roles: frozenset[str], literals: bool, text: str)
         value = _literal(piece)
         if value is NOTHING:
             source.append(piece)
-        elif not literals:
-            raise SignatureProblem(f'bad signature "{text}": {piece} is no parameter (values are for make and made_by)')
         else:
             bare[f"_literal_{number}_"] = value
             source.append(f"_literal_{number}_")
@@ -359,13 +361,16 @@ def _params(pieces: list[str], roles: frozenset[str], literals: bool, text: str)
         if arg.arg != "_" and arg.arg in seen:
             raise SignatureProblem(f'bad signature "{text}": two parameters "{arg.arg}"')
         seen.add(arg.arg)
-        role = _role(arg, roles, text)
+        wanted = NOTHING if arg.annotation is None else _literal_of(arg.annotation)
+        role = None if wanted is not NOTHING else _role(arg, roles, text)
         default: Any = ...
         if default_node is not None:
             default = _literal_of(default_node)
             if default is NOTHING:
                 raise SignatureProblem(f'bad signature "{text}": the default of "{arg.arg}" is no literal')
-        if literals and default is not ... and default is not None and arg.annotation is None:
+        if wanted is not NOTHING:
+            yield (arg.arg, None, kind, default, wanted)
+        elif literals and default is not ... and default is not None and arg.annotation is None:
             yield (arg.arg, None, kind, ..., default)
         else:
             yield (arg.arg, role, kind, default, ...)

@@ -221,19 +221,31 @@ class Vocabulary:
         return found
 
     @property
+    def data(self) -> list[dict]:
+        """The entries as plain data (knowledge.build); not to be changed."""
+        return self._data
+
+    @property
     def pattern_groups(self) -> Mapping[str, list[str]]:
         return self._patterns
 
     # --- users' own ------------------------------------------------------------------------------------------
-    def with_user_tables(self, tables: dict, origin: str, text: str = "", *, prefix: str = "tool.noclobber.") -> "Vocabulary":
-        """Return this vocabulary with `[tool.noclobber]`'s tables added.
+    def with_user_tables(self, tables: dict, origin: str, first_line: int = 0, text: str | None = None) -> "Vocabulary":
+        """Return this vocabulary with the tables of `[tool.noclobber]` (or of a whole file) added.
 
-        `tables`: {"store": [...], "effect": [...], …, "disable": [...]}, only keys of `tables.TOP_KEYS`; `origin`: the file as it is
-        to be named; `text`: its text, for line numbers; `prefix`: what stands before the table names in it. Raises KnowledgeError.
+        `tables`: {"store": [...], "effect": [...], …, "disable": [...]}, only keys of `tables.TOP_KEYS`; `origin`: the file, as it is
+        to be named; `text`: its text, for line numbers (default: read from `origin`); `first_line`: named when the text does not
+        tell. Raises KnowledgeError.
         """
         from noclobber.knowledge.build import Layer
+        from noclobber.knowledge.errors import read_text, table_prefix
 
-        return self._with(Layer(tables, origin, text, prefix=prefix, user=True))
+        if text is None:
+            try:
+                text = read_text(origin)
+            except KnowledgeError:  # tables that never were in a file
+                text = ""
+        return self._with(Layer(tables, origin, text, prefix=table_prefix(text), user=True, first_line=first_line))
 
     def with_user_file(self, path: str, shown: str | None = None) -> "Vocabulary":
         """Return this vocabulary with a file of `vocabulary = [...]` added; `shown`: the path to name in errors. Raises KnowledgeError."""
