@@ -36,9 +36,8 @@ LAYERS: dict[str, set[str]] = {
     "files": set(),
     "config": {"knowledge", "files"},
     "cache": {"finding"},
-    "engine": {
-        "finding", "knowledge", "resolve", "trace", "triage", "link", "checks", "fixes", "files", "config", "cache", "suppress",
-    },
+    "analyse": {"finding", "knowledge", "resolve", "trace", "triage", "link", "checks", "fixes", "config", "files"},
+    "engine": {"analyse", "finding", "knowledge", "resolve", "files", "config", "cache", "suppress"},
     "cli": {"engine", "verdict", "report", "config", "files", "knowledge", "finding", "suppress", "baseline", "cache"},
     "flake8": {"engine", "verdict", "config", "files", "knowledge", "finding"},
     "server": {"engine", "verdict", "report", "config", "files", "knowledge", "finding"},
