@@ -1,0 +1,260 @@
+"""The only filter between what the checks found and what is shown, in this order (DESIGN §1): confidence, what is not selected,
+grouping by write, precedence, suppressions, (baseline,) severity. It counts what it hides.
+"""
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any, Protocol
+
+from noclobber import knowledge
+from noclobber.finding import (
+    CAPS, CONFIDENCES, DOUBTS, SEVERITIES, Failure, FileResult, Finding, Place, fingerprint, interleaving,
+)
+from noclobber.suppress import Noqa, Pragma, Pragmas, noqa_silences
+
+DOCS = "https://github.com/noclobber/noclobber/blob/main/rules/catalog/{slug}.md"
+
+
+class Item(Protocol):
+    """What `settle` needs of one analysed file; `engine.Item` is one."""
+
+    result: FileResult
+    config: Any  # config.Config
+    pragmas: tuple[Pragma, ...]
+    noqa: Mapping[int, Noqa]
+
+
+@dataclass
+class Summary:
+    """The numbers of a run. `hidden`: reason → count of findings that are not shown."""
+
+    files: int = 0
+    analysed: int = 0
+    failed: int = 0
+    findings: dict[str, int] = field(default_factory=lambda: {"error": 0, "warning": 0, "info": 0})
+    suppressed: int = 0
+    baselined: int = 0
+    fixable: int = 0
+    unsafe_fixable: int = 0
+    hidden: Counter[str] = field(default_factory=Counter)
+
+    @property
+    def total(self) -> int:
+        return sum(self.findings.values())
+
+
+@dataclass
+class Settled:
+    """`findings`: what is shown, sorted by path, line, column, code; failures are among them. `suppressed`: silenced by a comment.
+    `errors`: the failures alone. `failing`: how many findings are at or above their directory's `fail-on`. `pages`: slug → page.
+    """
+
+    findings: tuple[Finding, ...]
+    suppressed: tuple[Finding, ...]
+    errors: tuple[Failure, ...]
+    failing: int
+    summary: Summary
+    pages: Mapping[str, Any]
+
+    @property
+    def internal_error(self) -> bool:
+        return any(error.code == "RMW009" for error in self.errors)
+
+
+def settle(items: Iterable[Item], rules: Any = None, *, no_ignores: bool = False, whole: bool = False) -> Settled:
+    """Decide what is shown.
+
+    `rules`: knowledge.Knowledge (default: the loaded one). `no_ignores`: comments do not count. `whole`: the run covered the whole
+    project, so comments for rules of project scope can be judged.
+    """
+    rules = rules or knowledge.load()
+    summary = Summary()
+    shown: list[Finding] = []
+    silenced: list[Finding] = []
+    errors: list[Failure] = []
+    failing = 0
+    for item in items:
+        summary.files += 1
+        summary.analysed += bool(item.result.stats.get("analysed", 0))
+        failures = list(item.result.failures)
+        kept, hushed = _file(item, rules, summary, no_ignores, whole, failures)
+        errors += failures
+        summary.failed += bool(failures)
+        silenced += hushed
+        for finding in kept:
+            shown.append(finding)
+            summary.findings[finding.severity] += 1
+            summary.fixable += finding.fix is not None and finding.fix.applicability == "safe"
+            summary.unsafe_fixable += finding.fix is not None and finding.fix.applicability == "unsafe"
+            fail_on = item.config.settings.fail_on
+            failing += fail_on != "never" and SEVERITIES.index(finding.severity) >= SEVERITIES.index(fail_on)
+    summary.suppressed = len(silenced)
+    shown.sort(key=_position)
+    silenced.sort(key=_position)
+    errors.sort(key=lambda error: (error.path, error.line, error.code))
+    return Settled(tuple(shown), tuple(silenced), tuple(errors), failing, summary, rules.pages)
+
+
+def _position(finding: Finding) -> tuple[str, int, int, str]:
+    return finding.place.path, finding.place.line, finding.place.column, finding.code
+
+
+def _file(
+    item: Item, rules: Any, summary: Summary, no_ignores: bool, whole: bool, failures: list[Failure]
+) -> tuple[list[Finding], list[Finding]]:
+    """(shown, silenced) findings of one file, complete. Adds to `failures` what a check got wrong about its own page."""
+    config = item.config
+    pragmas = Pragmas(() if no_ignores else item.pragmas, rules.pages, lambda selector: named(selector, rules.pages))
+    noqa: Mapping[int, Noqa] = {} if no_ignores else item.noqa
+
+    wanted = []
+    for finding in item.result.findings:
+        try:
+            page = rules.pages[finding.name]
+            confidence = confidence_of(finding)
+            level = page.variants[finding.variant][0] if finding.variant else page.level
+        except KeyError as error:
+            failures.append(Failure("RMW009", finding.path, finding.place.line, f"{finding.name}: not in its page: {error}"))
+            continue
+        finding = replace(finding, code=page.code, confidence=confidence, level=level)
+        if not confidence or CONFIDENCES.index(confidence) < CONFIDENCES.index(config.settings.min_confidence):
+            summary.hidden["confidence"] += 1
+        elif not config.selection.on(finding.name, level):
+            summary.hidden["selection"] += 1
+        elif config.ignored(finding.path, page.code, finding.name):
+            summary.hidden["per-file-ignores"] += 1
+        else:
+            wanted.append(finding)
+        pragmas.silencing(finding)  # a comment for what another run shows, or for what lost to another rule, is of use
+    shown: list[Finding] = []
+    silenced: list[Finding] = []
+
+    def take(finding: Finding) -> None:
+        reason = pragmas.silencing(finding)
+        if reason is None and noqa_silences(finding, noqa.get(finding.place.line), config.settings.respect_noqa):
+            reason = ("noqa", "", finding.place.line)
+        finding = _dressed(finding, rules.pages[finding.name], config)
+        if SEVERITIES.index(finding.severity) < SEVERITIES.index(config.settings.min_severity):
+            summary.hidden["severity"] += 1
+        elif reason is None:
+            shown.append(finding)
+        else:
+            silenced.append(replace(finding, suppressed=reason))
+
+    for finding in winners(wanted, rules, summary.hidden):
+        take(finding)
+    if not no_ignores:
+        for finding in _own_findings(item, pragmas, rules, config, whole):
+            take(finding)
+    shown += [_dressed(failed(failure, rules), rules.pages[rules.by_code[failure.code].slug], config) for failure in failures]
+    return shown, silenced
+
+
+def _own_findings(item: Item, pragmas: Pragmas, rules: Any, config: Any, whole: bool) -> Iterable[Finding]:
+    """RMW002, RMW003, RMW004. Lazy: which comments were of use is only known when the earlier findings have been judged."""
+    path = item.result.path
+
+    def own(code: str, pragma: Pragma, message: str) -> Finding | None:
+        page = rules.by_code[code]
+        if not config.selection.on(page.slug, page.level) or config.ignored(path, code, page.slug):
+            return None
+        place = Place(path, pragma.line, pragma.column, pragma.line, pragma.end)
+        line = pragma.target or pragma.line
+        return Finding(
+            page.slug, path, place, "", "", message, statement=(line, line), code=code, level=page.level, confidence="high",
+            write_text=message,
+        )
+
+    def unknown(selector: str) -> str:
+        import difflib
+
+        words = [*(page.code for page in rules.pages.values()), *rules.pages]
+        close = difflib.get_close_matches(selector, words, 1, 0.6)
+        return f"unknown rule `{selector}`" + (f"; did you mean `{close[0]}`?" if close else "")
+
+    def judged(slug: str) -> bool | None:
+        if slug not in config.selection.rules:
+            return None
+        return not item.result.failures and (whole or rules.pages[slug].scope != "project")
+
+    for pragma, message in pragmas.malformed(unknown):
+        if finding := own("RMW004", pragma, message):
+            yield finding
+    for pragma in pragmas.without_reason():
+        if finding := own("RMW003", pragma, "this suppression says no reason; add `-- reason`"):
+            yield finding
+    for is_own in (False, True):
+        for pragma, selectors in pragmas.unused(is_own, judged):
+            text = ", ".join(f"`{selector}`" for selector in selectors)
+            if finding := own("RMW002", pragma, f"this suppression silences nothing ({text})"):
+                yield finding
+
+
+def failed(failure: Failure, rules: Any) -> Finding:
+    """The failure as a finding: it has a severity and a place like any other, and cannot be silenced."""
+    page = rules.by_code[failure.code]
+    line = max(failure.line, 1)
+    return Finding(
+        page.slug, failure.path, Place(failure.path, line, 1, line, 1), "", "", failure.message,
+        code=page.code, level=page.level, confidence="high", statement=(line, line), write_text=failure.message,
+    )
+
+
+def _dressed(finding: Finding, page: Any, config: Any) -> Finding:
+    severity = page.variants[finding.variant][1] if finding.variant else page.severity
+    return replace(
+        finding,
+        severity=config.severity_of(page.code, finding.name) or severity,
+        interleaving=finding.interleaving or interleaving(page.timeline, finding),
+        fingerprint=fingerprint(finding, page.group, config.relative(finding.path)),
+        url=finding.url or DOCS.format(slug=finding.name),
+    )
+
+
+def named(selector: str, pages: Mapping[str, Any]) -> frozenset[str]:
+    """Slugs that a selector of a comment names: a code, a prefix of codes with a digit, or a name. There is no blanket form."""
+    if selector in pages:
+        return frozenset({selector})
+    if not selector.startswith("RMW") or selector == "RMW":
+        return frozenset()
+    return frozenset(slug for slug, page in pages.items() if page.code.startswith(selector))
+
+
+def confidence_of(finding: Finding) -> str:
+    """high, medium or low; "" below low (the finding is dropped).
+
+    High minus one step for each doubt; a cap holds it down whatever the doubts. Raises KeyError for an unknown reason.
+    """
+    steps = len(CONFIDENCES)
+    for reason in finding.doubts:
+        if reason not in CAPS and reason not in DOUBTS:
+            raise KeyError(f"unknown reason for doubt: {reason}")
+        steps -= reason in DOUBTS
+    steps = min([steps, *(CONFIDENCES.index(CAPS[reason]) + 1 for reason in finding.doubts if reason in CAPS)])
+    return CONFIDENCES[steps - 1] if steps > 0 else ""
+
+
+def winners(findings: Sequence[Finding], rules: Any, hidden: Counter[str]) -> list[Finding]:
+    """One finding for each write, object and commit; unrelated rules stand side by side. Losers' slugs go to `also`."""
+    groups: dict[tuple, dict[str, Finding]] = {}
+    for finding in findings:
+        place = finding.place
+        group = groups.setdefault((place.path, place.line, place.column, finding.obj, finding.commit), {})
+        other = group.get(finding.name)
+        if other is None:
+            group[finding.name] = finding
+        else:  # the same rule found twice, e.g. for two keys of one function: the surer one stands
+            hidden["duplicate"] += 1
+            if CONFIDENCES.index(finding.confidence) > CONFIDENCES.index(other.confidence):
+                group[finding.name] = finding
+    standing = []
+    for group in groups.values():
+        for slug, finding in group.items():
+            if any(rules.beats(other, slug) for other in group if not rules.beats(slug, other)):
+                hidden["precedence"] += 1
+                continue
+            lost = sorted((other for other in group if rules.beats(slug, other)), key=lambda other: group[other].code)
+            standing.append(replace(finding, also=tuple(dict.fromkeys((*finding.also, *lost)))))
+    return standing
