@@ -59,7 +59,7 @@ class Source:
         """
         mark = data.startswith(codecs.BOM_UTF8)
         body = data[3:] if mark else data
-        encoding, line = _cookie(body)
+        encoding, line = cookie(body)
         if mark:
             if encoding not in ("", "utf-8"):
                 raise SourceError(line, f"the byte order mark says utf-8, the coding cookie says {encoding}", "encoding")
@@ -87,7 +87,7 @@ def split_lines(text: str) -> list[str]:
     return lines
 
 
-def _cookie(body: bytes) -> tuple[str, int]:
+def cookie(body: bytes) -> tuple[str, int]:
     """(normalised codec name or "", line of the cookie). PEP 263: line 1, or line 2 below a blank or comment line."""
     at = 0
     for number in (1, 2):

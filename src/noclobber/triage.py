@@ -1,0 +1,881 @@
+"""Which scopes of a module can matter to the selected pages (DESIGN §4). It only skips: findings with triage on and off are equal.
+
+A scope is an outermost def with all that is in it, the loose statements of the module, or those of a class body. One pass over
+the `ast` notes each scope's *atoms* (event kinds) and the names it mentions; names become *edges* to scopes of the same module,
+blind to receivers except `self`, `cls` and `super()`. kinds(scope) = atoms + kinds of what the edges reach.
+Everything errs towards more kinds. Sets of kinds are bit masks inside, frozensets of words outside.
+"""
+from __future__ import annotations
+
+import ast
+import builtins
+import re
+from ast import (AnnAssign, Assign, AsyncFor, AsyncFunctionDef, AsyncWith, Attribute, AugAssign, Call, ClassDef, Constant,
+                 Dict, Expr, For, FunctionDef, Lambda, Load, Name, Subscript, While, With)
+from dataclasses import dataclass, field
+from operator import itemgetter
+from typing import Any, Callable, Iterable, Iterator
+from weakref import WeakKeyDictionary
+
+from noclobber.resolve import ModuleIndex, Source, SourceError, absolute, cookie, dotted_text
+
+KINDS = ("read", "write", "conditional", "create", "delete", "lock", "unlock", "begin", "replay", "effect", "policy",
+         "conflict", "tool", "schema", "dump", "makekey", "change", "subscript")
+MODULE = "<module>"
+
+_BIT = {kind: 1 << place for place, kind in enumerate(KINDS)}
+_CHANGE, _REPLAY, _CONFLICT = _BIT["change"], _BIT["replay"], _BIT["conflict"]
+#: What a value kept in `self.x` cannot carry to its reader: it happened elsewhere, and its reader does not run it again.
+_NOT_CARRIED = ~(_CHANGE | _REPLAY)
+#: Kinds that statements alone can make, so that no needle in the bytes tells of them.
+_STATEMENT_KINDS = frozenset({"change", "replay", "subscript", "conflict", "schema"})
+
+
+def class_scope(key: str) -> str:
+    """Name of the scope of a class body's loose statements; `key` as in ModuleIndex.classes."""
+    return f"<class {key}>"
+
+
+@dataclass(slots=True)
+class Triage:
+    """Outcome for one module. Scope names: keys of ModuleIndex.functions, MODULE, class_scope(key).
+
+    `roots`: the scopes to walk, in source order. `kinds`, `atoms`: per scope. `edges`: scope → scopes it may enter and, with
+    `ask_kinds`, imported targets as '→dotted'. `lines`, `root_lines`: physical lines of the file, of its roots.
+    """
+
+    roots: tuple[str, ...]
+    kinds: dict[str, frozenset[str]]
+    atoms: dict[str, frozenset[str]]
+    edges: dict[str, tuple[str, ...]]
+    lines: int
+    root_lines: int
+    counters: dict[str, int] = field(default_factory=dict)
+
+
+# --- what a name may mean ----------------------------------------------------------------------------------------
+
+_MUTATORS = frozenset({"append", "update", "insert", "add", "extend", "pop", "remove", "setdefault", "clear", "discard",
+                       "popitem", "sort", "reverse", "appendleft", "extendleft", "popleft", "difference_update",
+                       "intersection_update", "symmetric_difference_update", "subtract", "move_to_end"})
+#: Calls that the language and its standard library give a kind, whatever the vocabulary says.
+_CALLS = {
+    **dict.fromkeys(("setattr", "delattr", "__setattr__", "__setitem__", "__delitem__", "__delattr__"), "change"),
+    **dict.fromkeys(("setitem", "delitem", "iadd", "isub", "ior"), "change"),
+    **dict.fromkeys(("model_dump", "model_dump_json", "dict", "asdict"), "dump"),
+    **dict.fromkeys(("uuid1", "uuid4", "uuid6", "uuid7", "token_hex", "token_urlsafe", "token_bytes", "urandom", "getrandbits",
+                     "randbytes", "randint", "randrange", "random", "choice", "now", "utcnow", "today", "time", "time_ns",
+                     "monotonic", "monotonic_ns", "perf_counter", "ulid", "ksuid", "nanoid"), "makekey"),
+}
+_CALL_PATTERNS = (("accessor_get", ("read",)), ("accessor_set", ("write",)), ("locking_reader", ("read", "lock")),
+                  ("lock_factory", ("lock",)), ("transaction", ("begin",)))
+_CONFLICT_WORDS = ("CONFLICT", "PRECONDITION_FAILED", "_409", "_412")
+_CONFLICT_STRINGS = frozenset({"409", "412", "40001", "40P01"})
+_SCHEMA_KEYS = frozenset({"properties", "input_schema", "inputSchema", "parameters"})
+_FRESH_CALLS = frozenset({"dict", "list", "set", "tuple", "str", "int", "float", "bool", "bytes", "bytearray", "len", "sorted",
+                          "range", "defaultdict", "OrderedDict", "Counter", "deque"})
+_BUILTINS = frozenset(dir(builtins))
+
+_SQL = re.compile(
+    r"(?i)\b(?:(?P<locks>FOR\s+(?:NO\s+KEY\s+)?UPDATE|FOR\s+(?:KEY\s+)?SHARE|LOCK\s+(?:TABLES?|IN)|(?:pg_)?\w*advisory\w*lock\w*|GET_LOCK)"
+    r"|(?P<change>UPDATE)|(?P<create>INSERT|REPLACE|MERGE|UPSERT)|(?P<delete>DELETE)|(?P<read>SELECT)"
+    r"|(?P<begin>BEGIN|START\s+TRANSACTION)|(?P<condition>IF-(?:NONE-)?MATCH))\b")
+_SQL_KINDS = {"locks": ("lock",), "change": ("write", "conditional"), "create": ("write", "conditional", "create"),
+              "delete": ("write", "conditional", "delete"), "read": ("read",), "begin": ("begin",), "condition": ("conditional",)}
+
+
+def _mask(kinds: Iterable[str]) -> int:
+    mask = 0
+    for kind in kinds:
+        mask |= _BIT[kind]
+    return mask
+
+
+_SQL_MASKS = {group: _mask(kinds) for group, kinds in _SQL_KINDS.items()}
+_WORDS: dict[int, frozenset[str]] = {}
+
+
+def _words(mask: int) -> frozenset[str]:
+    found = _WORDS.get(mask)
+    if found is None:
+        found = _WORDS[mask] = frozenset(kind for kind, bit in _BIT.items() if mask & bit)
+    return found
+
+
+class _Names:
+    """What names mean under one vocabulary, remembered per process: name → mask."""
+
+    def __init__(self, vocabulary: Any) -> None:
+        self.call_names = vocabulary.call_names
+        self.match = vocabulary.match
+        groups = getattr(vocabulary, "pattern_groups", None)
+        self.groups = None if groups is None else frozenset(groups)
+        self.calls: dict[str, int] = {}
+        self.mentions: dict[str, int] = {}
+        self.arguments: dict[str, int] = {}
+        entries = getattr(vocabulary, "entries", None)
+        self.subscripts = bool(entries) and any(
+            entry.fields.get("subscript") for kind in ("store", "orm") for entry in entries(kind))
+        self.needles: frozenset[bytes] | None = None
+
+    def fits(self, group: str, name: str) -> bool:
+        return (self.groups is None or group in self.groups) and self.match(group, name)
+
+    def call(self, name: str) -> int:
+        """Kinds of a call whose last name part is `name`."""
+        mask = self.calls.get(name)
+        if mask is None:
+            mask = _mask(self.call_names.get(name, ()))
+            if name in _CALLS:
+                mask |= _BIT[_CALLS[name]]
+            for group, kinds in _CALL_PATTERNS:
+                if self.fits(group, name):
+                    mask |= _mask(kinds)
+            self.calls[name] = mask
+        return mask
+
+    def mention(self, name: str) -> int:
+        """Kinds of a name that only stands there, or of a string that looks like one: conflicts."""
+        mask = self.mentions.get(name)
+        if mask is None:
+            upper = name.upper()
+            conflict = self.fits("conflict_exception", name) or any(word in upper for word in _CONFLICT_WORDS) and (
+                upper == name or "_" not in name)
+            mask = self.mentions[name] = _CONFLICT if conflict else 0
+        return mask
+
+    def argument(self, name: str) -> int:
+        """Kinds of a call's keyword: a witness makes the write behind it conditional."""
+        mask = self.arguments.get(name)
+        if mask is None:
+            mask = self.arguments[name] = _BIT["conditional"] if self.fits("witness_argument", name) else 0
+        return mask
+
+
+_KNOWN: WeakKeyDictionary = WeakKeyDictionary()
+
+
+def _names(vocabulary: Any) -> _Names:
+    found = _KNOWN.get(vocabulary)
+    if found is None:
+        found = _KNOWN[vocabulary] = _Names(vocabulary)
+    return found
+
+
+# --- one pass over a scope ---------------------------------------------------------------------------------------
+
+_SKIPPED_FIELDS = frozenset({"ctx", "op", "ops", "annotation", "returns", "type_comment", "type_params", "conversion", "kind"})
+_FIELDS: dict[type, tuple[str, ...]] = {
+    kind: tuple(name for name in kind._fields if name not in _SKIPPED_FIELDS)
+    for kind in vars(ast).values() if isinstance(kind, type) and issubclass(kind, ast.AST)}
+_FRESH_TYPES = frozenset({ast.List, ast.Dict, ast.Set, ast.Tuple, ast.ListComp, ast.DictComp, ast.SetComp, ast.GeneratorExp,
+                          Constant, ast.JoinedStr, ast.Compare, Lambda})
+_LOOPS = frozenset({For, AsyncFor, While})
+_ITERATES = frozenset({ast.comprehension, ast.YieldFrom, ast.Starred})
+
+
+@dataclass(slots=True)
+class _Part:
+    """What one pass saw. `names`: bare names and first parts of dotted ones; `attrs`: attributes of other receivers than self."""
+
+    mask: int = 0
+    names: set[str] = field(default_factory=set)
+    attrs: set[str] = field(default_factory=set)
+    self_attrs: set[str] = field(default_factory=set)
+    self_stores: set[str] = field(default_factory=set)
+    supers: set[str] = field(default_factory=set)
+    dunders: set[str] = field(default_factory=set)
+    imported: set[str] = field(default_factory=set)
+
+    def merge(self, other: _Part) -> None:
+        self.mask |= other.mask
+        self.names |= other.names
+        self.attrs |= other.attrs
+        self.dunders |= other.dunders
+        self.imported |= other.imported
+
+
+def _is_annotated(node: ast.AST | None) -> bool:
+    """`Annotated[Session, Depends(get_session)]`: the one annotation that holds calls."""
+    return type(node) is Subscript and dotted_text(node.value).rpartition(".")[2] == "Annotated"
+
+
+def _scan(nodes: list, known: _Names, imports: tuple[dict[str, str], ...], self_name: str = "", new: bool = False,
+          loose: bool = False) -> _Part:
+    """One pass over statements or expressions.
+
+    `self_name`: the first parameter of a method. `new`: plain stores on it make a new record (`__init__`), no change.
+    `loose`: leave out defs and classes, which are scopes of their own.
+    """
+    part = _Part()
+    mask = calls_seen = 0
+    names, attrs, self_attrs, self_stores, supers = part.names, part.attrs, part.self_attrs, part.self_stores, part.supers
+    called: set[str] = set()  # last name parts of what is called, decorates or is handed on
+    bare: set[str] = set()  # names that stand alone
+    fresh: set[str] = set()  # names bound to a container made here
+    stale: set[str] = set()  # names bound to anything else
+    mutated: set[str] = set()
+    keywords: set[str] = set()
+    strings: list[str] = []
+    iterates = withs = subscripts = False
+    stack = list(nodes)
+    push, pop, extend = stack.append, stack.pop, stack.extend
+    fields = _FIELDS
+    while stack:
+        node = pop()
+        kind = node.__class__
+        if kind is Name:
+            if node.ctx.__class__ is Load:
+                bare.add(node.id)
+            else:
+                stale.add(node.id)
+        elif kind is Call:
+            calls_seen += 1
+            func = node.func
+            kind = func.__class__
+            extend(node.args)
+            for keyword in node.keywords:
+                keywords.add(keyword.arg)
+                push(keyword.value)
+            if kind is Attribute:
+                attr = func.attr
+                called.add(attr)
+                value = func.value
+                kind = value.__class__
+                if kind is Name:
+                    if value.id == self_name:
+                        self_attrs.add(attr)
+                    else:
+                        attrs.add(attr)
+                        names.add(value.id)
+                    if attr in _MUTATORS:
+                        mutated.add(value.id)
+                    continue
+                if attr in _MUTATORS:
+                    mask |= _CHANGE
+                if kind is Call and value.func.__class__ is Name and value.func.id == "super":
+                    supers.add(attr)
+                    continue
+                attrs.add(attr)
+                while kind is Attribute:
+                    inner = value.value
+                    kind = inner.__class__
+                    if kind is Name and inner.id == self_name:
+                        self_attrs.add(value.attr)
+                    else:
+                        attrs.add(value.attr)
+                    value = inner
+                if kind is Name:
+                    names.add(value.id)
+                else:
+                    push(value)
+            elif kind is Name:
+                name = func.id
+                called.add(name)
+                bare.add(name)
+                if (name == "getattr" or name == "setattr") and len(node.args) > 1:
+                    attr = node.args[1]
+                    if attr.__class__ is Constant and attr.value.__class__ is str:
+                        attrs.add(attr.value)
+                        called.add(attr.value)
+                        self_attrs.add(attr.value)
+                        if name == "setattr":
+                            self_stores.add(attr.value)
+            else:
+                push(func)
+        elif kind is Attribute:
+            attr = node.attr
+            value = node.value
+            kind = value.__class__
+            own = kind is Name and value.id == self_name
+            if node.ctx.__class__ is not Load:
+                if own:
+                    self_stores.add(attr)
+                if not (own and new):
+                    mask |= _CHANGE
+            else:
+                called.add(attr)  # may be handed on: executor.submit(client.put, …)
+            if own:
+                self_attrs.add(attr)
+                continue
+            attrs.add(attr)
+            while kind is Attribute:
+                inner = value.value
+                kind = inner.__class__
+                if kind is Name and inner.id == self_name:
+                    self_attrs.add(value.attr)
+                else:
+                    attrs.add(value.attr)
+                value = inner
+            if kind is Name:
+                names.add(value.id)
+            else:
+                push(value)
+        elif kind is Constant:
+            value = node.value
+            kind = value.__class__
+            if kind is str:
+                strings.append(value)
+            elif kind is int and (value == 409 or value == 412):
+                mask |= _CONFLICT
+        elif kind is Assign:
+            value = node.value
+            kind = value.__class__
+            made = kind in _FRESH_TYPES or kind is Call and _last_name(value.func) in _FRESH_CALLS
+            for target in node.targets:
+                if target.__class__ is Name:
+                    (fresh if made else stale).add(target.id)
+                else:
+                    push(target)
+            push(value)
+        elif kind is Expr:
+            if node.value.__class__ is not Constant:  # a docstring is no SQL
+                push(node.value)
+        elif kind is Subscript:
+            value = node.value
+            subscripts = True
+            if node.ctx.__class__ is not Load:
+                if value.__class__ is Name:
+                    mutated.add(value.id)
+                else:
+                    mask |= _CHANGE
+            push(value)
+            push(node.slice)
+        elif kind is int:  # the end of a loop's body, pushed with the number of calls before it
+            if calls_seen > node:
+                mask |= _REPLAY
+        elif kind in _LOOPS:
+            extend(node.orelse)
+            if kind is While:
+                push(calls_seen)
+                push(node.test)
+            else:
+                iterates = True
+                if kind is AsyncFor:
+                    mask |= _REPLAY
+                push(node.target)
+                push(node.iter)
+                # what is below this mark runs once, what is above it runs again and again
+                push(calls_seen)
+            extend(node.body)
+        elif kind is AugAssign:
+            target, value = node.target, node.value
+            if target.__class__ is Name:
+                if not (value.__class__ is Constant and value.value.__class__ is not str):
+                    mutated.add(target.id)  # `tags += [x]` changes the list in place
+            else:
+                mask |= _CHANGE
+                push(target)
+            push(value)
+        elif kind is AnnAssign:
+            if node.value is not None:
+                value = node.value
+                made = value.__class__ in _FRESH_TYPES or value.__class__ is Call and _last_name(value.func) in _FRESH_CALLS
+                if node.target.__class__ is Name:
+                    (fresh if made else stale).add(node.target.id)
+                else:
+                    push(node.target)
+                push(value)
+            if _is_annotated(node.annotation):
+                push(node.annotation)
+        elif kind is With or kind is AsyncWith:
+            withs = True
+            for item in node.items:
+                expression = item.context_expr
+                called.add(_last_name(expression))
+                push(expression)
+                push(item.optional_vars)
+            extend(node.body)
+        elif kind is Dict:
+            for key in node.keys:
+                if key.__class__ is Constant and key.value in _SCHEMA_KEYS:
+                    mask |= _BIT["schema"]
+            extend(node.keys)
+            extend(node.values)
+        elif kind is ast.arguments:
+            for group in (node.posonlyargs, node.args, node.kwonlyargs):
+                for argument in group:
+                    stale.add(argument.arg)
+                    if argument.annotation.__class__ is Subscript and _is_annotated(argument.annotation):
+                        push(argument.annotation)
+            if node.vararg:
+                fresh.add(node.vararg.arg)
+            if node.kwarg:
+                fresh.add(node.kwarg.arg)
+            extend(node.defaults)
+            extend(node.kw_defaults)
+        elif kind is FunctionDef or kind is AsyncFunctionDef or kind is ClassDef:
+            if loose:
+                continue
+            for decorator in node.decorator_list:
+                called.add(_last_name(decorator))
+            for name in fields[kind]:
+                value = getattr(node, name)
+                if value.__class__ is list:
+                    extend(value)
+                elif value.__class__ is ast.arguments:
+                    push(value)
+        elif kind is ast.Global or kind is ast.Nonlocal:
+            stale.update(node.names)
+        else:
+            if kind in _ITERATES:
+                iterates = True
+            for name in fields.get(kind, ()):
+                value = getattr(node, name, None)
+                if value.__class__ is list:
+                    extend(value)
+                elif value is not None:
+                    push(value)
+    # names to kinds
+    names |= bare
+    for name in bare:
+        for table in imports:
+            if name in table:  # `from requests import get as fetch`
+                called.add(table[name].rpartition(".")[2])
+                break
+        else:
+            if name in _BUILTINS:
+                called.add(name)
+    table, unknown = known.calls, known.call
+    for name in called:
+        found = table.get(name)
+        mask |= unknown(name) if found is None else found
+    table, unknown = known.mentions, known.mention
+    for group in (names, attrs):
+        for name in group:
+            found = table.get(name)
+            mask |= unknown(name) if found is None else found
+    keywords.discard(None)
+    for name in keywords:
+        mask |= known.argument(name)
+    if strings:
+        for text in strings:
+            if len(text) < 64 and (text in _CONFLICT_STRINGS or text.isidentifier()):
+                mask |= known.mention(text)
+        for found in _SQL.finditer("\0".join(strings)):
+            mask |= _SQL_MASKS[found.lastgroup]
+    if mutated and not mutated <= fresh - stale:
+        mask |= _CHANGE
+    if subscripts:
+        part.dunders.update(("__getitem__", "__setitem__", "__delitem__"))
+        if known.subscripts:
+            mask |= _BIT["subscript"]
+    if iterates:
+        part.dunders.update(("__iter__", "__next__", "__aiter__", "__anext__"))
+    if withs:
+        part.dunders.update(("__enter__", "__exit__", "__aenter__", "__aexit__"))
+    if calls_seen:
+        part.dunders.add("__call__")
+    if self_name in stale - {self_name} or self_name in fresh:  # rebound: no longer the receiver
+        attrs |= self_attrs
+    part.mask = mask
+    return part
+
+
+def _last_name(node: ast.AST) -> str:
+    """Last name part of a called, decorating or entered expression."""
+    while node.__class__ is Call or node.__class__ is ast.Await:
+        node = node.func if node.__class__ is Call else node.value
+    if node.__class__ is Attribute:
+        return node.attr
+    return node.id if node.__class__ is Name else ""
+
+
+def _imported(nodes: list, imports: tuple[dict[str, str], ...]) -> set[str]:
+    """Dotted texts that start at an imported name, as written, with their prefixes: {'models', 'models.Account'}."""
+    found: set[str] = set()
+    stack = list(nodes)
+    while stack:
+        node = stack.pop()
+        if isinstance(node, (Attribute, Name)):
+            text = dotted_text(node)
+            if text:
+                if any(text.partition(".")[0] in table for table in imports):
+                    parts = text.split(".")
+                    found.update(".".join(parts[:count]) for count in range(1, len(parts) + 1))
+                continue
+        stack.extend(ast.iter_child_nodes(node))
+    return found
+
+
+# --- the module --------------------------------------------------------------------------------------------------
+
+_DEFS = (FunctionDef, AsyncFunctionDef, ClassDef)
+_NEW_METHODS = frozenset({"__init__", "__new__", "__post_init__"})
+_CONSTRUCTORS = ("__init__", "__new__", "__post_init__", "__attrs_post_init__")
+
+
+class _Module:
+    """Scopes, constants and edges of one module."""
+
+    def __init__(self, tree: ast.Module, index: ModuleIndex, known: _Names, ask: Callable[[str], Iterable[str]] | None) -> None:
+        self.index = index
+        self.known = known
+        self.ask = ask
+        self.keys = {info.def_line: key for key, info in index.functions.items()}
+        self.class_keys = {info.def_line: key for key, info in index.classes.items()}
+        self.scopes: dict[str, _Part] = {}
+        self.lines: dict[str, int] = {}
+        self.module_constants: dict[str, list[_Part]] = {}
+        self.class_constants: dict[str, list[_Part]] = {}
+        self.functions: dict[str, list[str]] = {}
+        self.methods: dict[str, list[str]] = {}
+        self.class_names: dict[str, list[str]] = {}
+        for key, info in index.functions.items():
+            (self.functions if info.cls is None else self.methods).setdefault(info.name, []).append(key)
+        for key, info in index.classes.items():
+            self.class_names.setdefault(info.qualname.rpartition(".")[2], []).append(key)
+        self.families: dict[str, frozenset[str]] = {}
+        self.ancestors: dict[str, frozenset[str]] = {}
+        self.by_class: dict[str, list[str]] = {}
+        for key, info in index.functions.items():
+            if info.cls is not None:
+                self.by_class.setdefault(info.cls, []).append(key)
+        self.read(tree)
+
+    def read(self, tree: ast.Module) -> None:
+        blocks: list[tuple[ast.AST, str | None]] = [(tree, None)]
+        while blocks:
+            owner, cls = blocks.pop()
+            part = _Part()
+            header: list[ast.AST] = []
+            if cls is not None:
+                header = [*owner.decorator_list, *owner.bases, *owner.keywords]
+            imports = (self.index.imports,) if cls is None else (self.index.classes[cls].imports, self.index.imports)
+            constants = self.module_constants if cls is None else self.class_constants
+            for statement in owner.body:
+                if isinstance(statement, _DEFS):
+                    self.define(statement, blocks)
+                elif isinstance(statement, (Assign, AnnAssign, AugAssign)):
+                    own = self.scan([statement], imports, loose=True)
+                    part.merge(own)
+                    for name in _bound(statement):
+                        constants.setdefault(name, []).append(own)
+                else:
+                    part.merge(self.scan([statement], imports, loose=True))
+                    self.nested(statement, imports, constants, blocks)
+            if header:
+                own = self.scan(header, imports)
+                for decorator in owner.decorator_list:
+                    own.mask |= self.known.call(_last_name(decorator))
+                part.merge(own)
+            name = MODULE if cls is None else class_scope(cls)
+            self.scopes[name] = part
+            ranges = self.index.loose if cls is None else self.index.classes[cls].loose
+            self.lines[name] = sum(last - first + 1 for first, last in ranges)
+
+    def scan(self, nodes: list, imports: tuple[dict[str, str], ...], **options: Any) -> _Part:
+        part = _scan(nodes, self.known, imports, **options)
+        if self.ask is not None:
+            part.imported = _imported(nodes, imports)
+        return part
+
+    def nested(self, statement: ast.stmt, imports, constants: dict[str, list[_Part]], blocks: list) -> None:
+        """Defs and constants inside if, try, with, for and match of a loose level."""
+        stack: list[Any] = [statement]
+        while stack:
+            node = stack.pop()
+            for name in ("body", "handlers", "orelse", "finalbody", "cases"):
+                below = getattr(node, name, None)
+                if below.__class__ is not list:
+                    continue
+                for inner in below:
+                    if isinstance(inner, _DEFS):
+                        self.define(inner, blocks)
+                    elif isinstance(inner, (Assign, AnnAssign, AugAssign)):
+                        own = self.scan([inner], imports, loose=True)
+                        for bound in _bound(inner):
+                            constants.setdefault(bound, []).append(own)
+                    else:
+                        stack.append(inner)
+            header: list[ast.AST] = []
+            if isinstance(node, (For, AsyncFor)):
+                header, targets = [node.iter], [node.target]
+            elif isinstance(node, (With, AsyncWith)):
+                header = [item.context_expr for item in node.items]
+                targets = [item.optional_vars for item in node.items if item.optional_vars is not None]
+            if header:
+                own = self.scan(header, imports)
+                for target in targets:
+                    for bound in _bound(target):
+                        constants.setdefault(bound, []).append(own)
+
+    def define(self, node: ast.stmt, blocks: list) -> None:
+        if isinstance(node, ClassDef):
+            blocks.append((node, self.class_keys[node.lineno]))
+            return
+        key = self.keys[node.lineno]
+        info = self.index.functions[key]
+        self_name = ""
+        if info.cls is not None and info.params and not any(text.rpartition(".")[2] == "staticmethod" for text in info.decorators):
+            self_name = info.params[0]
+        imports = (info.imports, self.index.imports) if info.imports else (self.index.imports,)
+        self.scopes[key] = self.scan([node], imports, self_name=self_name, new=info.name in _NEW_METHODS)
+        self.lines[key] = info.end - info.start + 1
+
+    # classes of this module
+    def bases(self, key: str) -> list[str]:
+        found: list[str] = []
+        for text in self.index.classes[key].bases:
+            found += [name for name in self.class_names.get(text.rpartition(".")[2], ()) if name != key]
+        return found
+
+    def above(self, key: str) -> frozenset[str]:
+        """The class and its ancestors in this module."""
+        found = self.ancestors.get(key)
+        if found is None:
+            seen: set[str] = set()
+            stack = [key]
+            while stack:
+                name = stack.pop()
+                if name not in seen:
+                    seen.add(name)
+                    stack.extend(self.bases(name))
+            found = self.ancestors[key] = frozenset(seen)
+        return found
+
+    def family(self, key: str) -> frozenset[str]:
+        """All classes whose methods `self.m()` may mean inside this class: ancestors of its descendants."""
+        found = self.families.get(key)
+        if found is None:
+            seen: set[str] = set()
+            for name in self.index.classes:
+                line = self.above(name)
+                if key in line:
+                    seen |= line
+            found = self.families[key] = frozenset(seen)
+        return found
+
+    # edges
+    def constants_of(self, part: _Part, cls: str | None) -> _Part:
+        """`part` with the constants it reads, and those that they read, merged in: a constant is never walked by itself."""
+        tables = []
+        seen: set[int] = {id(part)}
+        whole = part
+        stack = [part]
+        while stack:
+            item = stack.pop()
+            found = [own for name in self.module_constants.keys() & item.names for own in self.module_constants[name]]
+            if self.class_constants:
+                tables = item.attrs | item.self_attrs | (item.names if cls is not None else set())
+                found += [own for name in self.class_constants.keys() & tables for own in self.class_constants[name]]
+            for own in found:
+                if id(own) not in seen:
+                    seen.add(id(own))
+                    stack.append(own)
+                    if whole is part:
+                        whole = _Part(part.mask, set(part.names), set(part.attrs), part.self_attrs, part.self_stores, part.supers,
+                                      set(part.dunders), set(part.imported))
+                    whole.merge(own)
+        return whole
+
+    def edges(self, name: str, part: _Part, cls: str | None) -> tuple[set[str], set[str]]:
+        """(scopes that this one may enter, scopes whose values it reads from `self`)."""
+        found: set[str] = set()
+        classes: list[str] = []
+        for word in self.functions.keys() & part.names:
+            found.update(self.functions[word])
+        attrs = part.attrs
+        if cls is not None:
+            family = self.family(cls)
+            strangers = set()
+            for word in part.self_attrs & self.methods.keys():
+                own = [key for key in self.methods[word] if self.index.functions[key].cls in family]
+                if own:
+                    found.update(own)
+                else:
+                    strangers.add(word)
+            strangers.update(part.self_attrs - self.methods.keys())
+            attrs = attrs | strangers
+            for word in part.supers & self.methods.keys():
+                found.update(key for key in self.methods[word]
+                             if key != name and self.index.functions[key].cls in family)
+        else:
+            attrs = attrs | part.self_attrs | part.supers
+        for word in self.functions.keys() & attrs:
+            found.update(self.functions[word])
+        for word in self.methods.keys() & attrs:
+            found.update(self.methods[word])
+        for word in self.methods.keys() & part.dunders:
+            found.update(self.methods[word])
+        if self.class_names:
+            for word in self.class_names.keys() & (part.names | attrs):
+                classes.extend(self.class_names[word])
+        for key in classes:
+            for base in self.above(key):
+                for method in self.by_class.get(base, ()):
+                    if self.index.functions[method].name in _CONSTRUCTORS:
+                        found.add(method)
+        values: set[str] = set()
+        if cls is not None and part.self_attrs:
+            for base in self.above(cls):
+                for method in self.by_class.get(base, ()):
+                    if method != name and self.scopes[method].self_stores & part.self_attrs:
+                        values.add(method)
+        return found, values
+
+
+def _bound(node: ast.AST) -> Iterator[str]:
+    """Names bound by an assignment or a target."""
+    stack = [node]
+    while stack:
+        item = stack.pop()
+        if isinstance(item, Assign):
+            stack.extend(item.targets)
+        elif isinstance(item, (AnnAssign, AugAssign)):
+            stack.append(item.target)
+        elif isinstance(item, (ast.Tuple, ast.List)):
+            stack.extend(item.elts)
+        elif isinstance(item, ast.Starred):
+            stack.append(item.value)
+        elif isinstance(item, Name):
+            yield item.id
+
+
+def roots(source: Source, tree: ast.Module, index: ModuleIndex, vocabulary: Any, pages: Iterable[Any],
+          ask_kinds: Callable[[str], Iterable[str]] | None = None) -> Triage:
+    """Find the scopes of a module that a selected page's rule can have something to say about.
+
+    `pages`: objects with `needs`, an iterable of sets of kinds, and `slug`. `ask_kinds`: kinds of an imported target by its
+    absolute dotted name ('shop.models.Account'; relative dots where the module has no name), or of a method of an unknown
+    receiver by '.name'. Raises ValueError for a page that needs an unknown kind.
+    """
+    module = _Module(tree, index, _names(vocabulary), ask_kinds)
+    atoms: dict[str, int] = {}
+    edges: dict[str, dict[str, int]] = {}  # scope → target → mask of what the edge lets through
+    asked: dict[str, int] = {}
+    for name, part in module.scopes.items():
+        info = index.functions.get(name)
+        cls = info.cls if info is not None else name[7:-1] if name != MODULE else None
+        part = module.constants_of(part, cls)
+        found, values = module.edges(name, part, cls)
+        own: dict[str, int] = dict.fromkeys(values, _NOT_CARRIED)
+        own.update(dict.fromkeys(found, -1))
+        mask = part.mask
+        if own.pop(name, 0):
+            mask |= _REPLAY  # recursion
+        if ask_kinds is not None:
+            own_imports = info.imports if info is not None else {}
+            for target in _targets(part, index, own_imports):
+                if target not in asked:
+                    asked[target] = _mask(ask_kinds(target))
+                if asked[target]:
+                    own["→" + target] = -1
+        atoms[name] = mask
+        edges[name] = own
+    kinds = dict(atoms)
+    kinds.update(("→" + target, mask) for target, mask in asked.items())
+    _settle(kinds, edges)
+    needs = _needs(pages)
+    found_roots = [name for name in edges if _is_root(name, needs, kinds, atoms, edges)]
+    found_roots.sort(key=lambda name: _line(index, name))
+    root_lines = min(sum(module.lines[name] for name in found_roots), len(source.lines))
+    return Triage(
+        tuple(found_roots), {name: _words(kinds[name]) for name in edges}, {name: _words(mask) for name, mask in atoms.items()},
+        {name: tuple(sorted(own)) for name, own in edges.items()}, len(source.lines), root_lines,
+        {"scopes": len(edges), "roots": len(found_roots), "edges": sum(map(len, edges.values())),
+         "lines": len(source.lines), "root_lines": root_lines})
+
+
+def _line(index: ModuleIndex, name: str) -> int:
+    if name in index.functions:
+        return index.functions[name].start
+    return 0 if name == MODULE else index.classes[name[7:-1]].start
+
+
+def _targets(part: _Part, index: ModuleIndex, own: dict[str, str]) -> Iterator[str]:
+    """What to ask about a part's imported names, and about methods of unknown receivers."""
+    for text in sorted(part.imported):
+        first, dot, rest = text.partition(".")
+        yield absolute(index, own.get(first) or index.imports[first]) + dot + rest
+    for name in sorted(part.attrs | part.supers | part.self_attrs):
+        yield "." + name
+    if index.stars:
+        known = index.imports.keys() | index.assigns.keys() | index.functions.keys() | index.classes.keys() | own.keys() | _BUILTINS
+        for name in sorted(part.names - known):
+            for star in index.stars:
+                yield f"{absolute(index, star).rstrip('.')}.{name}"
+
+
+def _settle(kinds: dict[str, int], edges: dict[str, dict[str, int]]) -> None:
+    """Least fixpoint of kinds(scope) = atoms + kinds of what its edges reach."""
+    callers: dict[str, list[str]] = {}
+    for name, own in edges.items():
+        for target in own:
+            callers.setdefault(target, []).append(name)
+    work = [name for name, mask in kinds.items() if mask]
+    while work:
+        name = work.pop()
+        mask = kinds[name]
+        for caller in callers.get(name, ()):
+            more = kinds[caller] | mask & edges[caller][name]
+            if more != kinds[caller]:
+                kinds[caller] = more
+                work.append(caller)
+
+
+def _needs(pages: Iterable[Any]) -> list[int]:
+    masks: set[int] = set()
+    for page in pages:
+        for need in page.needs:
+            unknown = sorted(set(need) - _BIT.keys())
+            if unknown:
+                raise ValueError(f"{page.slug}: needs unknown kind {unknown[0]!r}")
+            masks.add(_mask(need))
+    return sorted(masks)
+
+
+def _is_root(name: str, needs: list[int], kinds: dict[str, int], atoms: dict[str, int], edges: dict[str, dict[str, int]]) -> bool:
+    whole = kinds[name]
+    for need in needs:
+        if whole & need != need:
+            continue
+        if atoms[name] & need or not need:
+            return True
+        bringing = [mask for mask in (kinds[target] & passed & need for target, passed in edges[name].items()) if mask]
+        if bringing != [need]:  # one single edge with all of it: the callee is the root
+            return True
+    return False
+
+
+# --- before the parse --------------------------------------------------------------------------------------------
+
+_IDENTIFIER = re.compile(rb"[A-Za-z_][A-Za-z0-9_]*")
+_SQL_BYTES = re.compile(_SQL.pattern.encode())
+_PLAIN_CODECS = frozenset({"", "utf-8", "ascii", "iso8859-1", "iso8859-15", "cp1252"})
+
+
+def has_needle(data: bytes, vocabulary: Any, pages: Iterable[Any] = ()) -> bool:
+    """May a scope of this file have a kind that calls or SQL text make? False: no `ast.parse` is needed.
+
+    Sound for pages whose every need holds at least one kind that no statement alone can make (not change, replay, subscript,
+    conflict, schema); give `pages` to have that checked: True when one of them has none. A file that imports project modules
+    whose scopes have kinds must be parsed all the same; the caller knows that.
+    """
+    if any(set(need) <= _STATEMENT_KINDS for page in pages for need in page.needs):
+        return True
+    if not data.isascii():
+        return True  # identifiers are normalised: a full-width letter is the plain one
+    try:
+        if cookie(data)[0] not in _PLAIN_CODECS or b"\\" in data and _escaped(data):
+            return True
+    except SourceError:
+        return True
+    if _SQL_BYTES.search(data):
+        return True
+    known = _names(vocabulary)
+    if known.needles is None:
+        words = {name.encode() for name in known.call_names if name.isascii() and known.call(name)}
+        words.update(name.encode() for name in _CALLS)
+        known.needles = frozenset(words)
+    if not known.needles.isdisjoint(map(itemgetter(0), _IDENTIFIER.finditer(data))):
+        return True
+    if known.groups == frozenset():
+        return False
+    return any(known.call(name) | known.argument(name)
+               for name in {found.decode() for found in _IDENTIFIER.findall(data)})
+
+
+def _escaped(data: bytes) -> bool:
+    """Does a string spell letters by escapes, or go on in the next line inside a word?"""
+    return any(mark in data for mark in (b"\\x", b"\\u", b"\\U", b"\\N", b"\\\n", b"\\\r")) or bool(re.search(rb"\\[0-7]", data))
