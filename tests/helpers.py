@@ -168,14 +168,17 @@ def differences(findings: Sequence[Finding], wanted: Sequence[Marker]) -> list[s
     return wrong
 
 
-@functools.lru_cache(maxsize=None)
-def _order() -> verdict.Order:
-    return verdict.Order(knowledge.load().precedence)
-
-
 def loses(slug: str, other: str) -> bool:
-    """Whether a finding of `slug` gives way to one of `other` on the same write."""
-    return _order().beats(other, slug)
+    """Whether a finding of `slug` gives way to one of `other` on the same write (the orders join)."""
+    reached, todo = {other}, [other]
+    while todo:
+        strong = todo.pop()
+        for chain in knowledge.load().precedence:
+            if strong in chain:
+                weaker = set(chain[chain.index(strong) + 1:]) - reached
+                reached |= weaker
+                todo += weaker
+    return slug != other and slug in reached
 
 
 # --- twins --------------------------------------------------------------------------------------------------------------
