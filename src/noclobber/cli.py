@@ -249,7 +249,7 @@ def _check(arguments: list[str]) -> int:
     if "-" in paths:
         if len(paths) > 1:
             raise Failed("`-` cannot be checked together with other paths")
-        stdin = (_stdin_bytes(), options.stdin_filename or "stdin.py")
+        stdin = (_stdin_bytes(), options.stdin_filename or "stdin")
     if not paths and options.files_from:
         paths = []
     elif not paths:
@@ -435,7 +435,9 @@ def _rule(arguments: list[str]) -> int:
 def _page(rules: Any, name: str) -> Any:
     page = rules.by_code.get(name.upper()) or rules.pages.get(name.lower())
     if page is None:
-        raise Failed(f"unknown rule `{name}`{_nearest(name, [*rules.pages, *rules.by_code])}")
+        from noclobber.config import nearest_rule
+
+        raise Failed(f"unknown rule `{name}`{nearest_rule(name, rules.pages)}")
     return page
 
 
@@ -448,7 +450,7 @@ def _page_text(page: Any, form: str) -> str:
 
 
 def _page_data(page: Any) -> dict[str, Any]:
-    right, wrong = page.trust
+    right, wrong = page.trust["right"], page.trust["wrong"]
     return {
         "code": page.code, "name": page.slug, "summary": page.summary, "family": page.family, "group": page.group, "level": page.level,
         "severity": page.severity, "scope": page.scope, "status": page.status, "since": page.since, "fix": page.fix,
@@ -472,7 +474,7 @@ def _rules(arguments: list[str]) -> int:
         return OK
     rows = [("code", "name", "level", "severity", "status", "fix", "trust", "summary")]
     for page in pages:
-        right, wrong = page.trust
+        right, wrong = page.trust["right"], page.trust["wrong"]
         trust = f"{right}/{right + wrong}" if right + wrong else "-"
         rows.append((page.code, page.slug, page.level, page.severity, page.status, page.fix, trust, page.summary))
     if options.format == "markdown":

@@ -119,12 +119,16 @@ def _row(item: Any) -> Setting:
 SETTINGS: dict[str, Setting] = {row.key: row for row in map(_row, fields(Settings))}
 
 
-def nearest(word: str, words: Iterable[str]) -> str:
-    """"; did you mean `x`?" for the nearest of `words`, or ""."""
-    import difflib
+def nearest(word: str, words: Iterable[str], cutoff: float = 0.6) -> str:
+    """"; did you mean `x`?" for the nearest of `words`, the first of equals, or ""."""
+    from difflib import SequenceMatcher
 
-    close = difflib.get_close_matches(word, list(words), 1, 0.6) or difflib.get_close_matches(word.lower(), list(words), 1, 0.6)
-    return f"; did you mean `{close[0]}`?" if close else ""
+    best, found = cutoff, ""
+    for other in words:
+        ratio = max(SequenceMatcher(None, other, word).ratio(), SequenceMatcher(None, other, word.lower()).ratio())
+        if ratio > best or (ratio == best and not found):
+            best, found = ratio, other
+    return f"; did you mean `{found}`?" if found else ""
 
 
 # --- selectors: codes, prefixes, names ----------------------------------------------------------------------------------
@@ -145,7 +149,12 @@ def check_selector(selector: str, exact: bool = False) -> str:
     for slug, page in pages.items():
         if (selector in (slug, page.code)) if exact else (specificity(selector, page.code, slug) is not None):
             return ""
-    return f"unknown rule `{selector}`" + nearest(selector, [*(page.code for page in pages.values()), *pages])
+    return f"unknown rule `{selector}`" + nearest_rule(selector, pages)
+
+
+def nearest_rule(word: str, pages: Mapping[str, Any]) -> str:
+    """`nearest` among codes and names. All codes look alike, so one that differs in more than a character is no guess."""
+    return nearest(word.upper(), (page.code for page in pages.values()), 0.8) or nearest(word, pages)
 
 
 class Selection:
@@ -196,7 +205,7 @@ class Selection:
 
 def distrusted(page: Any) -> bool:
     """Whether the page's findings on unseen code were read and fewer than 9 in 10 were right (DESIGN §9)."""
-    right, wrong = page.trust
+    right, wrong = page.trust["right"], page.trust["wrong"]
     return right + wrong > 0 and right * 10 < 9 * (right + wrong)
 
 
@@ -209,8 +218,8 @@ class Config:
 
     `root`: absolute directory that globs and fingerprints are relative to: the settings file's, else the repository's root, else
     the working directory. `file`: the settings file as shown to the user, or "". `origins`: key → "pyproject.toml:12",
-    "--select", "NOCLOBBER_OUTPUT_FORMAT"; keys that are missing have their default. `entries`: see Selection. `text`, `prefix`: the
-    file's text and where our keys stand in it, kept when it holds tables of vocabulary.
+    "--select", "NOCLOBBER_OUTPUT_FORMAT"; keys that are missing have their default. `entries`: see Selection. `text`: of the file, kept when
+    it holds tables of vocabulary.
     """
 
     settings: Settings
@@ -219,7 +228,6 @@ class Config:
     origins: dict[str, str] = field(default_factory=dict)
     entries: tuple[tuple[int, bool, str], ...] = ()
     text: str = field(default="", repr=False)
-    prefix: str = "tool.noclobber."
 
     @cached_property
     def selection(self) -> Selection:
@@ -241,7 +249,7 @@ class Config:
             vocabulary = vocabulary.with_user_file(path, display(path, os.getcwd()))
         tables = {kind: list(getattr(self.settings, kind)) for kind in TABLES if getattr(self.settings, kind)}
         if tables:
-            vocabulary = vocabulary.with_user_tables(tables, self.file, self.text, prefix=self.prefix)
+            vocabulary = vocabulary.with_user_tables(tables, self.file, text=self.text)
         return vocabulary
 
     @property
@@ -384,7 +392,7 @@ class Resolver:
         _check_version(values.get("required-version", ""), shown, *locate(text, (*prefix, "required-version")))
         config = self._build(values, os.path.dirname(path), shown, origins)
         if any(kind in values for kind in TABLES):
-            config = replace(config, text=text, prefix="".join(f"{name}." for name in prefix))
+            config = replace(config, text=text)
         return config
 
     def _build(self, values: dict[str, Any], root: str, file: str, origins: dict[str, str]) -> Config:
@@ -524,7 +532,7 @@ def _check_version(wanted: str, shown: str, line: int, column: int) -> None:
 
 def version_fits(version: str, wanted: str) -> bool:
     """Whether `version` satisfies all of `wanted` (">=0.4,<0.5", "==0.4.*", "~=0.4.1", "0.4.0"). Raises ValueError."""
-    return all(_fits(version, clause.strip()) for clause in wanted.split(","))
+    return all([_fits(version, clause.strip()) for clause in wanted.split(",")])  # a list: look at all of them
 
 
 def _fits(version: str, clause: str) -> bool:

@@ -242,6 +242,8 @@ def normalised(code: str) -> str:
         for token in tokenize.generate_tokens(io.StringIO(f"({code}\n)").readline):
             if token.type in (tokenize.NL, tokenize.NEWLINE, tokenize.COMMENT, tokenize.ENDMARKER):
                 continue
+            if token.type == tokenize.ERRORTOKEN:  # Python 3.12 raises instead
+                return " ".join(code.split())
             text = token.string
             if token.type == tokenize.STRING:
                 try:

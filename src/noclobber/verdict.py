@@ -170,8 +170,7 @@ def _own_findings(item: Item, pragmas: Pragmas, rules: Any, config: Any, whole: 
     def unknown(selector: str) -> str:
         import difflib
 
-        words = [*(page.code for page in rules.pages.values()), *rules.pages]
-        close = difflib.get_close_matches(selector, words, 1, 0.6)
+        close = difflib.get_close_matches(selector.upper(), sorted(rules.by_code), 1, 0.8) or difflib.get_close_matches(selector, rules.pages, 1)
         return f"unknown rule `{selector}`" + (f"; did you mean `{close[0]}`?" if close else "")
 
     def judged(slug: str) -> bool | None:
