@@ -80,7 +80,7 @@ class Layer:
         line = self._line("patterns")
         if not isinstance(value, dict):
             raise KnowledgeError(self.path, line, f'"patterns" is a table: write [{self.prefix}patterns]')
-        return {group: self._strings(globs, group, self.lines.key(line, group)) for group, globs in value.items()}
+        return {str(group): self._strings(globs, str(group), self.lines.key(line, str(group))) for group, globs in value.items()}
 
     def _entry(self, kind: str, row: Any, line: int) -> dict:
         if not isinstance(row, dict):
@@ -89,6 +89,7 @@ class Layer:
         fields: dict[str, Any] = {}
         ops: dict[str, list] = {}
         for name, value in row.items():
+            name = str(name)  # tables need not come from TOML
             at = self.lines.key(line, name)
             known = table.fields.get(name)
             with self._kept():
@@ -122,6 +123,7 @@ class Layer:
             at = self.lines.key(line, op, text) if self.lines.lines else line
             known_fields = TABLES[kind].fields
             for name, value in item.items():
+                name = str(name)
                 if name == "call":
                     continue
                 known = known_fields.get(name)
@@ -152,7 +154,7 @@ class Layer:
         elif known.type == "table":
             if not isinstance(value, dict) or not all(isinstance(item, str) for item in value.values()):
                 raise KnowledgeError(self.path, line, f'"{name}" must be a table of strings')
-            result, words = dict(value), list(value.values())
+            result, words = {str(key): item for key, item in value.items()}, list(value.values())
         elif isinstance(value, bool) and "bool" in known.type:
             return value
         elif isinstance(value, str) and "str" in known.type:
@@ -238,10 +240,11 @@ def _extended(key: tuple, entries: dict, replaced: dict, done: dict, layers: lis
         layer = next(layer for layer in layers if layer.path == entry["file"])
         line = layer.lines.key(entry["line"], "extends")
         source_key = (kind, wanted)
-        if source_key in path or (source_key == key and key not in replaced):
+        alone = source_key == key and key not in replaced  # nothing of that id but the entry itself
+        if source_key in path or (alone and "id" in fields):
             raise KnowledgeError(entry["file"], line, f'"{wanted}" extends itself')
-        if source_key not in entries:
-            known = [name for known_kind, name in entries if known_kind == kind]
+        if source_key not in entries or alone:
+            known = [name for known_kind, name in entries if known_kind == kind and (known_kind, name) != key]
             raise KnowledgeError(entry["file"], line, f'extends: no [[{kind}]] has the id "{wanted}"{nearest(wanted, known)}')
         if source_key == key:
             source = replaced[key]

@@ -119,8 +119,9 @@ def check_file(path: str, vocabulary: Vocabulary | None = None) -> list[Knowledg
         tables = parse_toml(text, path)
         prefix = table_prefix(text)
         if prefix:
-            section = tables.get("tool", {}).get("noclobber", {})
-            tables = {key: section[key] for key in TOP_KEYS if key in section}
+            tool = tables.get("tool")
+            section = tool.get("noclobber") if isinstance(tool, dict) else None
+            tables = {key: section[key] for key in TOP_KEYS if key in section} if isinstance(section, dict) else {}
         layer = Layer(tables, path, text, prefix=prefix, user=True, collect=True)
         problems = list(layer.problems or ())
         if not problems:  # what is left out would only make errors of its own here
@@ -253,15 +254,23 @@ def _import(dotted: str) -> tuple[Any, Any] | None:
     import warnings
 
     parts = dotted.split(".")
-    module, rest = None, parts
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        for length in range(1, len(parts) + 1):
+        module: Any = None
+        rest = parts
+        for length in range(1, len(parts)):  # the last part is the thing itself
+            name = ".".join(parts[:length])
+            if module is not None and not hasattr(module, "__path__"):
+                break  # a plain module: the rest are its names
             try:
-                module = importlib.import_module(".".join(parts[:length]))
-                rest = parts[length:]
-            except (Exception, SystemExit):  # noqa: BLE001 - an import runs foreign code
+                module = importlib.import_module(name)
+            except ModuleNotFoundError as error:
+                if module is None or error.name != name or getattr(module, "__file__", None) is None:
+                    return None  # not installed; a namespace package (`google`) says nothing about its parts
                 break
+            except (Exception, SystemExit):  # noqa: BLE001 - an import runs foreign code
+                return None
+            rest = parts[length:]
         if module is None:
             return None
         owner: Any = module

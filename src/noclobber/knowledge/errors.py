@@ -29,7 +29,7 @@ def nearest(word: str, valid: Iterable[str]) -> str:
     import difflib
 
     words = sorted(set(valid))
-    close = difflib.get_close_matches(word, words, n=1, cutoff=0.5)
+    close = difflib.get_close_matches(word, words, n=1, cutoff=0.6)
     if not close:  # difflib is case-sensitive; `Key` for `key` is the commonest slip
         close = [known for known in words if known.lower() == word.lower()]
     if close:

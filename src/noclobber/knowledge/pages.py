@@ -198,8 +198,9 @@ class _Front:
 
 def _sections(lines: list[str], start: int, path: str, own: bool) -> dict[str, str]:
     found: dict[str, str] = {}
-    title, begin, fence = "", start, ""
+    title, begin, fence, opened = "", start, "", 0
     order = -1
+    # One round past the end closes the last section.
     for number in range(start, len(lines) + 1):
         line = lines[number] if number < len(lines) else "## "
         stripped = line.lstrip()
@@ -209,10 +210,12 @@ def _sections(lines: list[str], start: int, path: str, own: bool) -> dict[str, s
                     fence = ""
                 continue
             if stripped.startswith(("```", "~~~")):
-                fence = stripped[: len(stripped) - len(stripped.lstrip(stripped[0]))]
+                fence, opened = stripped[: len(stripped) - len(stripped.lstrip(stripped[0]))], number + 1
                 continue
             if not line.startswith("## "):
                 continue
+        elif fence:
+            raise KnowledgeError(path, opened, f"the code block is never closed with {fence}")
         if title:
             found[title] = "\n".join(lines[begin:number]).strip("\n")
             if not found[title].strip():
@@ -227,8 +230,6 @@ def _sections(lines: list[str], start: int, path: str, own: bool) -> dict[str, s
         if SECTIONS.index(title) < order:
             raise KnowledgeError(path, number + 1, f'the section "{title}" stands too late; the order is: {" · ".join(SECTIONS)}')
         order = SECTIONS.index(title)
-    if fence:
-        raise KnowledgeError(path, len(lines), f"a code block is never closed with {fence}")
     for needed in OWN_SECTIONS if own else SECTIONS:
         if needed not in found:
             raise KnowledgeError(path, start + 1, f'the section "{needed}" is missing')
