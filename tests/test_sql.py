@@ -1118,8 +1118,8 @@ def test_unknown_dialects_and_cache():
 
 
 SPLINTERS = (
-    "? %s :x $1 ( ) , WHERE AND OR NOT SET = FROM SELECT FOR_UPDATE ' \" ` /* -- $$ ; IN VALUES ON_CONFLICT CASE a 1 . * :: [ ]"
-    " WITH UPDATE"
+    "? %s :x $1 ( ) , WHERE AND OR NOT SET = FROM SELECT FOR_UPDATE ' \" ` /* -- $$ ; IN VALUES ON_CONFLICT CASE"
+    " a 1 . * :: [ ] WITH UPDATE"
 ).split()
 
 
