@@ -38,7 +38,7 @@ LAYERS: dict[str, set[str]] = {
     "cache": {"finding"},
     "analyse": {"finding", "knowledge", "resolve", "trace", "triage", "link", "checks", "fixes", "config", "files"},
     "engine": {"analyse", "finding", "knowledge", "resolve", "files", "config", "cache", "suppress"},
-    "cli": {"engine", "verdict", "report", "config", "files", "knowledge", "finding", "suppress", "baseline", "cache"},
+    "cli": {"engine", "analyse", "verdict", "report", "config", "files", "knowledge", "finding", "suppress", "baseline", "cache"},
     "flake8": {"engine", "verdict", "config", "files", "knowledge", "finding"},
     "server": {"engine", "verdict", "report", "config", "files", "knowledge", "finding"},
     "dev": {"*"},
