@@ -92,7 +92,7 @@ def collect(paths: Sequence[str], configs: Configs) -> Collected:
             found.whole = found.whole or config.root == absolute or config.root.startswith(absolute.rstrip(os.sep) + os.sep)
             taken, left_out = _walk(absolute, configs, excluder, found, seen)
             if not taken:
-                found.warnings.append(f"no Python files in {path}" + (" but excluded ones" if left_out else ""))
+                found.warnings.append(f"no Python files in {path}" + (" outside of what is excluded" if left_out else ""))
         else:
             config = configs.for_directory(os.path.dirname(absolute))
             if config.settings.force_exclude and excluder(config).named(absolute, False):
@@ -108,7 +108,7 @@ def _reason(error: OSError) -> str:
 
 
 def _walk(top: str, configs: Configs, excluder: Any, found: Collected, seen: dict[str, Found]) -> tuple[bool, bool]:
-    """Add the Python files below `top` that are not left out. Returns whether there was one, and whether one was left out."""
+    """Add the Python files below `top` that are not left out. Returns whether there was one, and whether something was left out."""
     real_top = os.path.realpath(top)
     ignores = Ignores(top)
     taken = left_out = False
@@ -138,7 +138,7 @@ def _walk(top: str, configs: Configs, excluder: Any, found: Collected, seen: dic
             if not is_dir and not entry.name.endswith(SUFFIX):
                 continue
             if rules.walked(entry.path, entry.name, is_dir, top) or (git and ignores.ignored(stack, entry.path, is_dir)):
-                left_out = left_out or not is_dir
+                left_out = left_out or not entry.name.startswith(".")
                 continue
             if is_dir:
                 pending.append((entry.path, stack))
@@ -183,16 +183,20 @@ class Excluder:
 
     def walked(self, absolute: str, name: str, is_dir: bool, top: str) -> bool:
         """Whether an entry met while walking from `top` is left out."""
-        if any(pattern.matches(name, is_dir) for pattern in self._names):
+        parent = os.path.dirname(absolute)
+        above = "" if parent == top else os.path.basename(parent)
+        if any(pattern.matches(name, is_dir, above) for pattern in self._names):
             return True
         return bool(self._paths) and self._spec(top).match_file(self._relative(absolute, top) + ("/" if is_dir else ""))
 
     def named(self, absolute: str, is_dir: bool) -> bool:
         """Whether `force-exclude` leaves out a path of the command line: any part of it below the root counts."""
         relative = self._relative(absolute, "") + ("/" if is_dir else "")
-        parts = relative.rstrip("/").split("/")
-        if any(pattern.matches(part, is_dir or index < len(parts) - 1) for index, part in enumerate(parts) for pattern in self._names):
-            return True
+        parts = ["", *relative.rstrip("/").split("/")]
+        for index in range(1, len(parts)):
+            folder = is_dir or index < len(parts) - 1
+            if any(pattern.matches(parts[index], folder, parts[index - 1]) for pattern in self._names):
+                return True
         return bool(self._paths) and self._spec("").match_file(relative)
 
     def _relative(self, absolute: str, top: str) -> str:
@@ -211,24 +215,29 @@ class Excluder:
 
 @dataclass(frozen=True)
 class _Name:
-    """A pattern for a name with at most one `*`, at an end: what the default excludes are made of; no need for pathspec."""
+    """A pattern for a name with at most one `*`, or `**/parent/name`: what the default excludes are made of; no need for pathspec."""
 
     prefix: str
     suffix: str
     star: bool
     directory: bool
+    parent: str = ""
 
     @classmethod
     def of(cls, pattern: str) -> _Name | None:
+        """The pattern, or None when it says more than that."""
         directory = pattern.endswith("/")
         name = pattern.rstrip("/")
-        if not name or "/" in name or name.count("*") > 1 or set(name) & set("?[]\\!# "):
+        parent = ""
+        if name.startswith("**/") and name.count("/") == 2:
+            _, parent, name = name.split("/")
+        if not name or "/" in name or name.count("*") > 1 or set(parent + name) & set("?[]\\!# ") or "*" in parent:
             return None
         prefix, star, suffix = name.partition("*")
-        return cls(prefix, suffix, bool(star), directory)
+        return cls(prefix, suffix, bool(star), directory, parent)
 
-    def matches(self, name: str, is_dir: bool) -> bool:
-        if self.directory and not is_dir:
+    def matches(self, name: str, is_dir: bool, parent: str) -> bool:
+        if (self.directory and not is_dir) or (self.parent and self.parent != parent):
             return False
         if not self.star:
             return name == self.prefix

@@ -20,7 +20,7 @@ _BODY = re.compile(r"\s*(?P<action>[A-Za-z][\w-]*)?\s*(?P<list>\[(?P<codes>[^\]\
 #: Where the prose of a reason ends: another tool's comment, or another of ours.
 _FOREIGN = re.compile(r"\s*#\s*(?:noqa|type:|ty:|pyright:|mypy:|pylint:|nosec|nosemgrep|pragma|fmt:|isort:|ruff:|noclobber:)")
 #: As flake8 reads it: one blank at most behind the colon, else the comment is a blanket one.
-_NOQA = re.compile(r"# noqa(?::[\s]?(?P<codes>[A-Z][0-9A-Z]+(?:[,\s]+)?(?:[A-Z][0-9A-Z]+(?:[,\s]+)?)*))?", re.IGNORECASE)
+_NOQA = re.compile(r"# noqa(?::[\s]?(?P<codes>(?:[A-Z]+[0-9]+(?:[,\s]+)?)+))?", re.IGNORECASE)
 _FIXED = ("RMW001", "RMW009")
 
 
