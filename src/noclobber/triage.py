@@ -10,9 +10,11 @@ from __future__ import annotations
 import ast
 import builtins
 import re
+import sys
 from ast import (AnnAssign, Assign, AsyncFor, AsyncFunctionDef, AsyncWith, Attribute, AugAssign, Call, ClassDef, Constant,
                  Dict, Expr, For, FunctionDef, Lambda, Load, Name, Subscript, While, With)
 from dataclasses import dataclass, field
+from fnmatch import fnmatchcase
 from operator import itemgetter
 from typing import Any, Callable, Iterable, Iterator
 from weakref import WeakKeyDictionary
@@ -25,9 +27,12 @@ MODULE = "<module>"
 
 _BIT = {kind: 1 << place for place, kind in enumerate(KINDS)}
 _CHANGE, _REPLAY, _CONFLICT = _BIT["change"], _BIT["replay"], _BIT["conflict"]
-#: What a value kept in `self.x` cannot carry to its reader: it happened elsewhere, and its reader does not run it again.
-_NOT_CARRIED = ~(_CHANGE | _REPLAY)
+#: What a value kept in `self.x` can carry to its reader. A change or a loop happened elsewhere; where only `self.x.y` is used,
+#: the value itself is not called, so that it does nothing either (a statement kept there is run by a call of its own).
+_CARRIED = ~(_CHANGE | _REPLAY)
 #: Kinds that statements alone can make, so that no needle in the bytes tells of them.
+_CARRIED_BY_BASE = sum(_BIT[kind] for kind in ("read", "create", "lock", "begin", "policy", "conflict", "tool", "schema", "dump",
+                                               "makekey", "subscript"))
 _STATEMENT_KINDS = frozenset({"change", "replay", "subscript", "conflict", "schema"})
 
 
@@ -68,12 +73,14 @@ _CALLS = {
                      "monotonic", "monotonic_ns", "perf_counter", "ulid", "ksuid", "nanoid"), "makekey"),
 }
 _CALL_PATTERNS = (("accessor_get", ("read",)), ("accessor_set", ("write",)), ("locking_reader", ("read", "lock")),
+                  ("accessor_create", ("create", "write")), ("accessor_delete", ("delete", "write")), ("accessor_atomic", ("write",)),
                   ("lock_factory", ("lock",)), ("transaction", ("begin",)))
 _CONFLICT_WORDS = ("CONFLICT", "PRECONDITION_FAILED", "_409", "_412")
 _CONFLICT_STRINGS = frozenset({"409", "412", "40001", "40P01"})
 _SCHEMA_KEYS = frozenset({"properties", "input_schema", "inputSchema", "parameters"})
-_FRESH_CALLS = frozenset({"dict", "list", "set", "tuple", "str", "int", "float", "bool", "bytes", "bytearray", "len", "sorted",
-                          "range", "defaultdict", "OrderedDict", "Counter", "deque"})
+_FRESH_BUILTINS = frozenset({"dict", "list", "set", "tuple", "str", "int", "float", "bool", "bytes", "bytearray", "len", "sorted",
+                             "range"})
+_FRESH_IMPORTS = frozenset({"collections.defaultdict", "collections.OrderedDict", "collections.Counter", "collections.deque"})
 _BUILTINS = frozenset(dir(builtins))
 
 _SQL = re.compile(
@@ -112,10 +119,16 @@ class _Names:
         self.groups = None if groups is None else frozenset(groups)
         self.calls: dict[str, int] = {}
         self.mentions: dict[str, int] = {}
+        self.functions = getattr(vocabulary, "functions", None)
+        self.builtins: dict[str, bool] = {}
+        self.standard: dict[str, bool] = {}
         self.arguments: dict[str, int] = {}
         entries = getattr(vocabulary, "entries", None)
-        self.subscripts = bool(entries) and any(
-            entry.fields.get("subscript") for kind in ("store", "orm") for entry in entries(kind))
+        stores = [entry.fields for kind in ("store", "orm") for entry in entries(kind)] if entries else []
+        self.subscripts = any(fields.get("subscript") for fields in stores)
+        #: last parts of the conflict errors that entries name, globs among them
+        self.errors = frozenset(text.rpartition(".")[2] for fields in stores for key in ("conflict_errors", "conflict")
+                                for text in fields.get(key, ()) if isinstance(text, str) and " " not in text)
         self.needles: frozenset[bytes] | None = None
 
     def fits(self, group: str, name: str) -> bool:
@@ -134,12 +147,34 @@ class _Names:
             self.calls[name] = mask
         return mask
 
+    def builtin(self, name: str) -> bool:
+        """Does the vocabulary know this builtin function?"""
+        found = self.builtins.get(name)
+        if found is None:
+            found = self.builtins[name] = name in ("setattr", "delattr") or self.functions is None or bool(
+                self.functions(name) or self.functions("builtins." + name))
+        return found
+
+    def plain(self, module: str, name: str) -> bool:
+        """Is this a function of the standard library, known for sure, that has no kind?"""
+        if self.functions is None or module.partition(".")[0] not in sys.stdlib_module_names:
+            return False
+        key = f"{module}.{name}"
+        found = self.standard.get(key)
+        if found is None:
+            # an imported class of the library may be subclassed data's type: only lower-case names are taken for modules
+            found = module.islower() and name not in _CALLS and not self.functions(key) and not any(
+                self.fits(group, name) for group, _ in _CALL_PATTERNS)
+            self.standard[key] = found
+        return found
+
     def mention(self, name: str) -> int:
         """Kinds of a name that only stands there, or of a string that looks like one: conflicts."""
         mask = self.mentions.get(name)
         if mask is None:
             upper = name.upper()
-            conflict = self.fits("conflict_exception", name) or any(word in upper for word in _CONFLICT_WORDS) and (
+            conflict = self.fits("conflict_exception", name) or name in self.errors or any(
+                "*" in text and fnmatchcase(name, text) for text in self.errors) or any(word in upper for word in _CONFLICT_WORDS) and (
                 upper == name or "_" not in name)
             mask = self.mentions[name] = _CONFLICT if conflict else 0
         return mask
@@ -171,6 +206,7 @@ _FIELDS: dict[type, tuple[str, ...]] = {
 _FRESH_TYPES = frozenset({ast.List, ast.Dict, ast.Set, ast.Tuple, ast.ListComp, ast.DictComp, ast.SetComp, ast.GeneratorExp,
                           Constant, ast.JoinedStr, ast.Compare, Lambda})
 _LOOPS = frozenset({For, AsyncFor, While})
+_NAMING = frozenset({ast.ExceptHandler, ast.MatchAs, ast.MatchStar, ast.MatchMapping})
 _ITERATES = frozenset({ast.comprehension, ast.YieldFrom, ast.Starred})
 
 
@@ -182,6 +218,7 @@ class _Part:
     names: set[str] = field(default_factory=set)
     attrs: set[str] = field(default_factory=set)
     self_attrs: set[str] = field(default_factory=set)
+    self_bases: set[str] = field(default_factory=set)  # read for an attribute of theirs: `self.x.y`
     self_stores: set[str] = field(default_factory=set)
     supers: set[str] = field(default_factory=set)
     dunders: set[str] = field(default_factory=set)
@@ -201,16 +238,19 @@ def _is_annotated(node: ast.AST | None) -> bool:
 
 
 def _scan(nodes: list, known: _Names, imports: tuple[dict[str, str], ...], self_name: str = "", new: bool = False,
-          loose: bool = False) -> _Part:
+          loose: bool = False, shadows: frozenset[str] = frozenset()) -> _Part:
     """One pass over statements or expressions.
 
     `self_name`: the first parameter of a method. `new`: plain stores on it make a new record (`__init__`), no change.
-    `loose`: leave out defs and classes, which are scopes of their own.
+    `loose`: leave out defs and classes, which are scopes of their own. `shadows`: names of builtins that the module binds.
     """
     part = _Part()
     mask = calls_seen = 0
     names, attrs, self_attrs, self_stores, supers = part.names, part.attrs, part.self_attrs, part.self_stores, part.supers
+    self_bases = part.self_bases
+    pairs: set[tuple[str, str]] = set()  # called methods of plain names
     called: set[str] = set()  # last name parts of what is called, decorates or is handed on
+    functions: set[str] = set()  # plain names that are called
     bare: set[str] = set()  # names that stand alone
     fresh: set[str] = set()  # names bound to a container made here
     stale: set[str] = set()  # names bound to anything else
@@ -239,18 +279,23 @@ def _scan(nodes: list, known: _Names, imports: tuple[dict[str, str], ...], self_
                 push(keyword.value)
             if kind is Attribute:
                 attr = func.attr
-                called.add(attr)
                 value = func.value
                 kind = value.__class__
                 if kind is Name:
                     if value.id == self_name:
                         self_attrs.add(attr)
+                        called.add(attr)
                     else:
+                        pairs.add((value.id, attr))
                         attrs.add(attr)
                         names.add(value.id)
                     if attr in _MUTATORS:
                         mutated.add(value.id)
                     continue
+                if kind is Constant or kind is ast.JoinedStr:  # ", ".join(…)
+                    push(value)
+                    continue
+                called.add(attr)
                 if attr in _MUTATORS:
                     mask |= _CHANGE
                 if kind is Call and value.func.__class__ is Name and value.func.id == "super":
@@ -261,7 +306,7 @@ def _scan(nodes: list, known: _Names, imports: tuple[dict[str, str], ...], self_
                     inner = value.value
                     kind = inner.__class__
                     if kind is Name and inner.id == self_name:
-                        self_attrs.add(value.attr)
+                        self_bases.add(value.attr)
                     else:
                         attrs.add(value.attr)
                     value = inner
@@ -271,7 +316,7 @@ def _scan(nodes: list, known: _Names, imports: tuple[dict[str, str], ...], self_
                     push(value)
             elif kind is Name:
                 name = func.id
-                called.add(name)
+                functions.add(name)
                 bare.add(name)
                 if (name == "getattr" or name == "setattr") and len(node.args) > 1:
                     attr = node.args[1]
@@ -303,7 +348,7 @@ def _scan(nodes: list, known: _Names, imports: tuple[dict[str, str], ...], self_
                 inner = value.value
                 kind = inner.__class__
                 if kind is Name and inner.id == self_name:
-                    self_attrs.add(value.attr)
+                    self_bases.add(value.attr)
                 else:
                     attrs.add(value.attr)
                 value = inner
@@ -321,7 +366,7 @@ def _scan(nodes: list, known: _Names, imports: tuple[dict[str, str], ...], self_
         elif kind is Assign:
             value = node.value
             kind = value.__class__
-            made = kind in _FRESH_TYPES or kind is Call and _last_name(value.func) in _FRESH_CALLS
+            made = kind in _FRESH_TYPES or kind is Call and _makes_fresh(value.func, imports, shadows)
             for target in node.targets:
                 if target.__class__ is Name:
                     (fresh if made else stale).add(target.id)
@@ -370,7 +415,8 @@ def _scan(nodes: list, known: _Names, imports: tuple[dict[str, str], ...], self_
         elif kind is AnnAssign:
             if node.value is not None:
                 value = node.value
-                made = value.__class__ in _FRESH_TYPES or value.__class__ is Call and _last_name(value.func) in _FRESH_CALLS
+                made = value.__class__ in _FRESH_TYPES or (
+                    value.__class__ is Call and _makes_fresh(value.func, imports, shadows))
                 if node.target.__class__ is Name:
                     (fresh if made else stale).add(node.target.id)
                 else:
@@ -382,7 +428,8 @@ def _scan(nodes: list, known: _Names, imports: tuple[dict[str, str], ...], self_
             withs = True
             for item in node.items:
                 expression = item.context_expr
-                called.add(_last_name(expression))
+                if expression.__class__ is not Call or expression.func.__class__ is not Name:
+                    called.add(_last_name(expression))
                 push(expression)
                 push(item.optional_vars)
             extend(node.body)
@@ -407,6 +454,7 @@ def _scan(nodes: list, known: _Names, imports: tuple[dict[str, str], ...], self_
         elif kind is FunctionDef or kind is AsyncFunctionDef or kind is ClassDef:
             if loose:
                 continue
+            stale.add(node.name)
             for decorator in node.decorator_list:
                 called.add(_last_name(decorator))
             for name in fields[kind]:
@@ -420,6 +468,8 @@ def _scan(nodes: list, known: _Names, imports: tuple[dict[str, str], ...], self_
         else:
             if kind in _ITERATES:
                 iterates = True
+            elif kind in _NAMING:
+                stale.add(getattr(node, "rest", None) or getattr(node, "name", None))
             for name in fields.get(kind, ()):
                 value = getattr(node, name, None)
                 if value.__class__ is list:
@@ -434,8 +484,16 @@ def _scan(nodes: list, known: _Names, imports: tuple[dict[str, str], ...], self_
                 called.add(table[name].rpartition(".")[2])
                 break
         else:
-            if name in _BUILTINS:
-                called.add(name)
+            if name in functions or name in _BUILTINS:
+                # `set(rows)` is no `redis.set(…)`, but `open(path)` may be in the vocabulary as a function
+                if name not in _BUILTINS or name in stale or name in shadows or known.builtin(name):
+                    called.add(name)
+    made_here = fresh - stale
+    if len(imports) > 1:
+        made_here -= imports[0].keys()
+    for name, attr in pairs:
+        if name not in made_here and not (name in imports[-1] and known.plain(imports[-1][name], attr)):
+            called.add(attr)
     table, unknown = known.calls, known.call
     for name in called:
         found = table.get(name)
@@ -454,7 +512,7 @@ def _scan(nodes: list, known: _Names, imports: tuple[dict[str, str], ...], self_
                 mask |= known.mention(text)
         for found in _SQL.finditer("\0".join(strings)):
             mask |= _SQL_MASKS[found.lastgroup]
-    if mutated and not mutated <= fresh - stale:
+    if mutated and not mutated <= made_here:
         mask |= _CHANGE
     if subscripts:
         part.dunders.update(("__getitem__", "__setitem__", "__delitem__"))
@@ -467,9 +525,19 @@ def _scan(nodes: list, known: _Names, imports: tuple[dict[str, str], ...], self_
     if calls_seen:
         part.dunders.add("__call__")
     if self_name in stale - {self_name} or self_name in fresh:  # rebound: no longer the receiver
-        attrs |= self_attrs
+        attrs |= self_attrs | self_bases
     part.mask = mask
     return part
+
+
+def _makes_fresh(func: ast.AST, imports: tuple[dict[str, str], ...], shadows: frozenset[str]) -> bool:
+    """Does this call make a container (or a plain value) that nobody else has?"""
+    text = dotted_text(func)
+    first, dot, rest = text.partition(".")
+    for table in imports:
+        if first in table:
+            return table[first] + dot + rest in _FRESH_IMPORTS
+    return text in _FRESH_BUILTINS and text not in shadows
 
 
 def _last_name(node: ast.AST) -> str:
@@ -514,6 +582,7 @@ class _Module:
         self.ask = ask
         self.keys = {info.def_line: key for key, info in index.functions.items()}
         self.class_keys = {info.def_line: key for key, info in index.classes.items()}
+        self.shadows = _BUILTINS & (index.functions.keys() | index.classes.keys() | index.assigns.keys() | index.rebound)
         self.scopes: dict[str, _Part] = {}
         self.lines: dict[str, int] = {}
         self.module_constants: dict[str, list[_Part]] = {}
@@ -565,7 +634,7 @@ class _Module:
             self.lines[name] = sum(last - first + 1 for first, last in ranges)
 
     def scan(self, nodes: list, imports: tuple[dict[str, str], ...], **options: Any) -> _Part:
-        part = _scan(nodes, self.known, imports, **options)
+        part = _scan(nodes, self.known, imports, shadows=self.shadows, **options)
         if self.ask is not None:
             part.imported = _imported(nodes, imports)
         return part
@@ -649,7 +718,6 @@ class _Module:
     # edges
     def constants_of(self, part: _Part, cls: str | None) -> _Part:
         """`part` with the constants it reads, and those that they read, merged in: a constant is never walked by itself."""
-        tables = []
         seen: set[int] = {id(part)}
         whole = part
         stack = [part]
@@ -657,20 +725,20 @@ class _Module:
             item = stack.pop()
             found = [own for name in self.module_constants.keys() & item.names for own in self.module_constants[name]]
             if self.class_constants:
-                tables = item.attrs | item.self_attrs | (item.names if cls is not None else set())
-                found += [own for name in self.class_constants.keys() & tables for own in self.class_constants[name]]
+                words = item.attrs | item.self_attrs | item.self_bases | (item.names if cls is not None else set())
+                found += [own for name in self.class_constants.keys() & words for own in self.class_constants[name]]
             for own in found:
                 if id(own) not in seen:
                     seen.add(id(own))
                     stack.append(own)
                     if whole is part:
-                        whole = _Part(part.mask, set(part.names), set(part.attrs), part.self_attrs, part.self_stores, part.supers,
-                                      set(part.dunders), set(part.imported))
+                        whole = _Part(part.mask, set(part.names), set(part.attrs), part.self_attrs, part.self_bases,
+                                      part.self_stores, part.supers, set(part.dunders), set(part.imported))
                     whole.merge(own)
         return whole
 
-    def edges(self, name: str, part: _Part, cls: str | None) -> tuple[set[str], set[str]]:
-        """(scopes that this one may enter, scopes whose values it reads from `self`)."""
+    def edges(self, name: str, part: _Part, cls: str | None) -> tuple[set[str], dict[str, int]]:
+        """(scopes that this one may enter, scopes whose values it reads from `self` → mask of what such a value carries)."""
         found: set[str] = set()
         classes: list[str] = []
         for word in self.functions.keys() & part.names:
@@ -679,19 +747,20 @@ class _Module:
         if cls is not None:
             family = self.family(cls)
             strangers = set()
-            for word in part.self_attrs & self.methods.keys():
+            own_attrs = part.self_attrs | part.self_bases
+            for word in own_attrs & self.methods.keys():
                 own = [key for key in self.methods[word] if self.index.functions[key].cls in family]
                 if own:
                     found.update(own)
                 else:
                     strangers.add(word)
-            strangers.update(part.self_attrs - self.methods.keys())
+            strangers.update(own_attrs - self.methods.keys())
             attrs = attrs | strangers
             for word in part.supers & self.methods.keys():
                 found.update(key for key in self.methods[word]
                              if key != name and self.index.functions[key].cls in family)
         else:
-            attrs = attrs | part.self_attrs | part.supers
+            attrs = attrs | part.supers
         for word in self.functions.keys() & attrs:
             found.update(self.functions[word])
         for word in self.methods.keys() & attrs:
@@ -706,12 +775,16 @@ class _Module:
                 for method in self.by_class.get(base, ()):
                     if self.index.functions[method].name in _CONSTRUCTORS:
                         found.add(method)
-        values: set[str] = set()
-        if cls is not None and part.self_attrs:
+        values: dict[str, int] = {}
+        if cls is not None and (part.self_attrs or part.self_bases):
             for base in self.above(cls):
                 for method in self.by_class.get(base, ()):
-                    if method != name and self.scopes[method].self_stores & part.self_attrs:
-                        values.add(method)
+                    stores = self.scopes[method].self_stores
+                    if method != name and stores:
+                        if not stores.isdisjoint(part.self_attrs):
+                            values[method] = _CARRIED
+                        elif not stores.isdisjoint(part.self_bases):
+                            values[method] = _CARRIED_BY_BASE
         return found, values
 
 
@@ -749,7 +822,7 @@ def roots(source: Source, tree: ast.Module, index: ModuleIndex, vocabulary: Any,
         cls = info.cls if info is not None else name[7:-1] if name != MODULE else None
         part = module.constants_of(part, cls)
         found, values = module.edges(name, part, cls)
-        own: dict[str, int] = dict.fromkeys(values, _NOT_CARRIED)
+        own: dict[str, int] = values
         own.update(dict.fromkeys(found, -1))
         mask = part.mask
         if own.pop(name, 0):
@@ -788,7 +861,7 @@ def _targets(part: _Part, index: ModuleIndex, own: dict[str, str]) -> Iterator[s
     for text in sorted(part.imported):
         first, dot, rest = text.partition(".")
         yield absolute(index, own.get(first) or index.imports[first]) + dot + rest
-    for name in sorted(part.attrs | part.supers | part.self_attrs):
+    for name in sorted(part.attrs | part.supers | part.self_attrs | part.self_bases):
         yield "." + name
     if index.stars:
         known = index.imports.keys() | index.assigns.keys() | index.functions.keys() | index.classes.keys() | own.keys() | _BUILTINS
