@@ -6,14 +6,15 @@ in with `Vocabulary.with_user_tables`, files of `vocabulary = [...]` with `Vocab
 """
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-from typing import Any
-
 from noclobber.knowledge import compiled, pages as _pages
-from noclobber.knowledge.errors import KnowledgeError, nearest
+from noclobber.knowledge.errors import KnowledgeError, Record, nearest
 from noclobber.knowledge.pages import Page
 from noclobber.knowledge.signatures import NOTHING, Bound, Param, Signature
 from noclobber.knowledge.vocabulary import Entry, Spec, Vocabulary
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
 
 __all__ = [
     "NOTHING", "Bound", "Entry", "Knowledge", "KnowledgeError", "Page", "Param", "Signature", "Spec", "Vocabulary", "compile_rules", "from_folder",
@@ -21,18 +22,24 @@ __all__ = [
 ]
 
 
-@dataclass(slots=True)
-class Knowledge:
+class Knowledge(Record):
     """`pages`: slug → Page; `by_code`: code → Page; `precedence`: orders of slugs, the first of each wins; `groups`: group → slugs;
     `digest`: changes with any byte of `rules/`."""
 
-    vocabulary: Vocabulary
-    pages: dict[str, Page]
-    by_code: dict[str, Page]
-    precedence: list[tuple[str, ...]]
-    groups: dict[str, tuple[str, ...]]
-    digest: str
-    _below: dict[str, frozenset[str]] = field(default_factory=dict, repr=False)
+    __slots__ = ("vocabulary", "pages", "by_code", "precedence", "groups", "digest", "_below")
+
+    def __init__(self, vocabulary: Vocabulary, pages: dict[str, Page], precedence: list[tuple[str, ...]], digest: str = "") -> None:
+        self.vocabulary = vocabulary
+        self.pages = pages
+        self.by_code: dict[str, Page] = {page.code: page for page in pages.values()}
+        self.precedence = precedence
+        groups: dict[str, list[str]] = {}
+        for code in sorted(self.by_code):
+            page = self.by_code[code]
+            groups.setdefault(page.group, []).append(page.slug)
+        self.groups: dict[str, tuple[str, ...]] = {group: tuple(slugs) for group, slugs in groups.items()}
+        self.digest = digest
+        self._below: dict[str, frozenset[str]] = {}
 
     def beats(self, winner: str, loser: str) -> bool:
         """Tell whether `winner` stands before `loser` in the orders, directly or through others."""
@@ -87,15 +94,9 @@ def module_source(folder: str) -> str:
 
 
 def _from_data(data: dict[str, Any]) -> Knowledge:
-    made = [_pages.from_data(page) for page in data["pages"]]
-    groups: dict[str, list[str]] = {}
-    for page in sorted(made, key=lambda page: page.code):
-        groups.setdefault(page.group, []).append(page.slug)
     return Knowledge(
         Vocabulary(data["entries"], data["patterns"], data["index"], data["digest"]),
-        {page.slug: page for page in made},
-        {page.code: page for page in made},
+        {page["slug"]: _pages.from_data(page) for page in data["pages"]},
         [tuple(order) for order in data["precedence"]],
-        {group: tuple(slugs) for group, slugs in groups.items()},
         data["digest"],
     )

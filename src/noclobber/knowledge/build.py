@@ -13,6 +13,7 @@ from typing import Any
 from noclobber.knowledge import signatures
 from noclobber.knowledge.errors import KnowledgeError, TomlLines, nearest
 from noclobber.knowledge.tables import RECEIVERS, ROLES, TABLES, TOP_KEYS, TRIAGE_KINDS, Field
+from noclobber.knowledge.vocabulary import specs_of
 
 _ROLES = frozenset(ROLES)
 #: One of these makes a `write` say what is written.
@@ -255,7 +256,7 @@ def _extended(key: tuple, entries: dict, replaced: dict, done: dict, layers: lis
         same = source_key == key  # the entry is changed in place and stays reachable as it was
         fields = {**{name: value for name, value in source["fields"].items() if same or name not in RECEIVERS}, **fields}
         inherited: dict[str, list] = {}
-        for spec in source["specs"]:
+        for spec in specs_of(source):
             if same or (spec[0] not in RECEIVERS and "." not in spec[1][0].lstrip(".")):
                 inherited.setdefault(spec[0], []).append(spec)
         ops = {**inherited, **ops}
@@ -277,12 +278,12 @@ def _completed(spec: tuple, kind: str, id_: str) -> tuple:
 
 def _check_references(layer: Layer, entries: dict) -> None:
     """Every `-> kind:id` leads somewhere, and something leads to every entry of this layer."""
-    led_to = {spec[1][2] for entry in entries.values() for spec in entry["specs"]}
+    led_to: set[str] | None = None
     extended = {(entry["kind"], entry["fields"].get("extends")) for entry in entries.values()}
     for key, entry in entries.items():
         if entry["file"] != layer.path:
             continue
-        for op, data, _ in entry["specs"]:
+        for op, data, _ in specs_of(entry):
             kind, colon, id_ = data[2].partition(":")
             if colon and (kind, id_) not in entries:
                 line = layer.lines.key(entry["line"], op, data[3])
@@ -292,16 +293,20 @@ def _check_references(layer: Layer, entries: dict) -> None:
         if entry["kind"] == "orm" and "unit_of_work" not in fields:
             raise KnowledgeError(layer.path, entry["line"], f'[[orm]] "{key[1]}" needs unit_of_work = true or false')
         reachable = any(fields.get(name) for name in ("types", "base", "functions", "names", "model_modules", "manager"))
-        reachable = reachable or any("." in spec[1][0].strip(".") or spec[0] == "make" or spec[2].get("on") for spec in entry["specs"])
-        if not reachable and f"{key[0]}:{key[1]}" not in led_to and key not in extended:
+        reachable = reachable or any("." in spec[1][0].strip(".") or spec[0] == "make" or spec[2].get("on") for spec in specs_of(entry))
+        if reachable or key in extended:
+            continue
+        if led_to is None:
+            led_to = {spec[1][2] for other in entries.values() for spec in specs_of(other)}
+        if f"{key[0]}:{key[1]}" not in led_to:
             raise KnowledgeError(
                 layer.path, entry["line"], f'nothing leads to [[{key[0]}]] "{key[1]}": give it types, functions, names or made_by',
             )
 
 
 # --- indexes -----------------------------------------------------------------------------------------------------
-def index_entries(entries: list[dict]) -> dict[str, Any]:
-    """Return the lookups as plain data; a place is (entry number, spec number).
+def index_entries(entries: list[dict], start: int = 0) -> dict[str, Any]:
+    """Return the lookups as plain data; a place is (entry number, spec number), entries count from `start`.
 
     functions: dotted → places; function_globs: [(glob, places)]; methods: entry number → name → spec numbers; types: type → entry
     numbers; type_globs: [(glob, entry numbers)]; receivers: "_" name → places; names: [(glob, entry number)]; calls: last name part → kinds.
@@ -315,15 +320,15 @@ def index_entries(entries: list[dict]) -> dict[str, Any]:
     names: list[tuple[str, int]] = []
     calls: dict[str, set[str]] = {}
 
-    for number, entry in enumerate(entries):
+    for number, entry in enumerate(entries, start):
         fields = entry["fields"]
         own: dict[str, list[int]] = {}
         methods.append(own)
-        extra_types = {on for _, _, settings in entry["specs"] for on in settings.get("on", ())} if entry["kind"] != "retry" else set()
+        extra_types = {on for _, _, settings in specs_of(entry) for on in settings.get("on", ())} if entry["kind"] != "retry" else set()
         for type_ in dict.fromkeys([*fields.get("types", ()), *fields.get("base", ()), *sorted(extra_types), f"{entry['kind']}:{entry['id']}"]):
             (type_globs if "*" in type_ else types).setdefault(type_, []).append(number)
         names += [(glob, number) for glob in fields.get("names", ())]
-        for place, (op, (name, _, _, _), _) in enumerate(entry["specs"]):
+        for place, (op, (name, _, _, _), _) in enumerate(specs_of(entry)):
             if name.startswith("_."):
                 any_receiver.setdefault(name[2:], []).append((number, place))
             elif name.startswith("."):
@@ -337,12 +342,26 @@ def index_entries(entries: list[dict]) -> dict[str, Any]:
                     (function_globs if "*" in module else functions).setdefault(dotted, []).append((number, place))
             last = name.rpartition(".")[2]
             if last.isidentifier() and not keyword.iskeyword(last):
-                calls.setdefault(last, set()).update(kinds_of(entry, entry["specs"][place]))
+                calls.setdefault(last, set()).update(kinds_of(entry, specs_of(entry)[place]))
     return {
         "functions": functions, "function_globs": list(function_globs.items()), "methods": methods, "types": types,
         "type_globs": list(type_globs.items()), "receivers": any_receiver, "names": names,
         "calls": {name: sorted(kinds) for name, kinds in calls.items()},
     }
+
+
+def join_indexes(base: dict[str, Any], more: dict[str, Any]) -> dict[str, Any]:
+    """Return an index of both; neither is changed. Kinds only grow, also where an entry is replaced: triage may see more, never less."""
+    joined: dict[str, Any] = {}
+    for name, old in base.items():
+        new = more[name]
+        if isinstance(old, list):
+            joined[name] = [*old, *new]
+        elif name == "calls":
+            joined[name] = {**old, **{call: sorted({*old.get(call, ()), *kinds}) for call, kinds in new.items()}}
+        else:
+            joined[name] = {**old, **{key: [*old.get(key, ()), *places] for key, places in new.items()}}
+    return joined
 
 
 _WRITING = {

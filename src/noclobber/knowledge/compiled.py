@@ -8,13 +8,15 @@ from __future__ import annotations
 import marshal
 import os
 import zlib
-from collections.abc import Iterator
-from typing import Any
-
 from noclobber.knowledge.errors import KnowledgeError
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from typing import Any
+
 #: Raise it when the shape of the stored data changes.
-FORMAT = 1
+FORMAT = 2
 MARSHAL_VERSION = 4
 _PACKAGE = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 
@@ -71,6 +73,12 @@ def checksum(files: dict[str, bytes]) -> int:
     return value
 
 
+def _packed(data: dict[str, Any]) -> dict[str, Any]:
+    """Return the data with each entry's specs as bytes: a run uses few libraries, and only theirs are unpacked."""
+    entries = [{**entry, "specs": marshal.dumps(entry["specs"], MARSHAL_VERSION)} for entry in data["entries"]]
+    return {**data, "entries": entries}
+
+
 # --- the wheel's module ------------------------------------------------------------------------------------------
 def _shipped(folder: str | None) -> dict[str, Any] | None:
     """Return the data of `noclobber/_rules.py` when it is there and fits the TOML beside it, else None."""
@@ -91,9 +99,10 @@ def module_source(folder: str) -> str:
     from noclobber.knowledge.compile import compile_rules
 
     data = compile_rules(folder)
+    packed = marshal.dumps(_packed(data), MARSHAL_VERSION)
     return (
         '"""The compiled content of rules/. Made by the build; do not edit."""\n'
-        f"FORMAT = {FORMAT}\nCHECKSUM = {checksum(read_files(folder))}\nDATA = {marshal.dumps(data, MARSHAL_VERSION)!r}\n"
+        f"FORMAT = {FORMAT}\nCHECKSUM = {checksum(read_files(folder))}\nDATA = {packed!r}\n"
     )
 
 
@@ -176,7 +185,7 @@ def _read_cache(path: str, key: bytes) -> dict[str, Any] | None:
 
 
 def _write_cache(path: str, key: bytes, data: dict[str, Any]) -> None:
-    content = b"%08d" % len(key) + key + marshal.dumps(data, MARSHAL_VERSION)
+    content = b"%08d" % len(key) + key + marshal.dumps(_packed(data), MARSHAL_VERSION)
     content = b"%08x" % zlib.crc32(content) + content
     other = f"{path}.{os.getpid()}.tmp"
     try:

@@ -5,7 +5,21 @@ counted, then the key, then the value's own text. It only ever serves an error m
 """
 from __future__ import annotations
 
-from collections.abc import Iterable
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+
+class Record:
+    """Base of the plain value classes here: slots, a repr, pickling. Not to be changed once made.
+
+    Not dataclasses: making one costs a millisecond at every start, and a start is what a hook mostly is.
+    """
+
+    __slots__ = ()
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({', '.join(f'{name}={getattr(self, name)!r}' for name in self.__slots__ if name[0] != '_')})"
 
 
 class KnowledgeError(Exception):

@@ -1,11 +1,12 @@
 """Rule pages: `rules/catalog/<slug>.md`, TOML between `+++` lines, then fixed sections in a fixed order."""
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Any
+from noclobber.knowledge.errors import KnowledgeError, Record, TomlLines, nearest, parse_toml
 
-from noclobber.knowledge.errors import KnowledgeError, TomlLines, nearest, parse_toml
-from noclobber.knowledge.tables import TRIAGE_KINDS
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+    from typing import Any
 
 LEVELS = ("recommended", "strict")
 SEVERITIES = ("error", "warning", "info")
@@ -30,31 +31,48 @@ _OTHERS = ("trust", "needs", "options", "references", "variant", "timeline")
 _REQUIRED = ("code", "slug", "summary", "family", "group", "level", "severity", "scope", "since", "status")
 
 
-@dataclass(frozen=True, slots=True)
-class Page:
-    """One rule. `trust`: {"right": n, "wrong": n} findings read; `variants`: name → (level, severity); `timeline`: (worker, role, text, state);
-    `sections`: title → markdown without the heading; `text`: everything after the front matter; `path`: as 'rules/catalog/x.md'."""
+class Page(Record):
+    """One rule. `trust`: {"right": n, "wrong": n} findings read; `needs`: sets of kinds; `variants`: name → (level, severity);
+    `timeline`: (worker, role, text, state); `text`: everything after the front matter; `path`: as 'rules/catalog/x.md'."""
 
-    code: str
-    slug: str
-    summary: str
-    family: str
-    group: str
-    level: str
-    severity: str
-    scope: str
-    trust: dict[str, int]
-    since: str
-    status: str
-    needs: tuple[frozenset[str], ...]
-    fix: str
-    options: tuple[str, ...]
-    references: tuple[str, ...]
-    variants: dict[str, tuple[str, str]]
-    timeline: tuple[tuple[str, str, str, str], ...]
-    sections: dict[str, str]
-    text: str
-    path: str
+    __slots__ = (
+        "code", "slug", "summary", "family", "group", "level", "severity", "scope", "trust", "since", "status", "needs", "fix", "options", "references",
+        "variants", "timeline", "text", "path", "_sections",
+    )
+
+    def __init__(
+        self, *, code: str, slug: str, summary: str, family: str, group: str, level: str, severity: str, scope: str, since: str, status: str,
+        trust: dict[str, int] | None = None, needs: Iterable[Iterable[str]] = (), fix: str = "none", options: tuple[str, ...] = (),
+        references: tuple[str, ...] = (), variants: dict[str, tuple[str, str]] | None = None, timeline: tuple[tuple[str, str, str, str], ...] = (),
+        text: str = "", path: str = "",
+    ) -> None:
+        self.code = code
+        self.slug = slug
+        self.summary = summary
+        self.family = family
+        self.group = group
+        self.level = level
+        self.severity = severity
+        self.scope = scope
+        self.trust = trust or {"right": 0, "wrong": 0}
+        self.since = since
+        self.status = status
+        self.needs = tuple(frozenset(kinds) for kinds in needs)
+        self.fix = fix
+        self.options = options
+        self.references = references
+        self.variants = variants or {}
+        self.timeline = timeline
+        self.text = text
+        self.path = path
+        self._sections: dict[str, str] | None = None
+
+    @property
+    def sections(self) -> dict[str, str]:
+        """Title → markdown without the heading, in the page's order."""
+        if self._sections is None:
+            self._sections = {title: text for title, _, text in split_sections(self.text.split("\n"), 0, self.path)}
+        return self._sections
 
     @property
     def own(self) -> bool:
@@ -67,7 +85,7 @@ class Page:
 
 def from_data(data: dict[str, Any]) -> Page:
     """Build a Page from the plain dict that `parse` made."""
-    return Page(**{**data, "needs": tuple(frozenset(kinds) for kinds in data["needs"])})
+    return Page(**data)
 
 
 def group_of(code: str) -> str:
@@ -95,7 +113,7 @@ def parse(text: str, path: str) -> dict[str, Any]:
     reader = _Front(front, path, TomlLines(front_text))
     data = reader.read()
     body = "\n".join(lines[end + 1:]).strip("\n") + "\n"
-    data["sections"] = _sections(lines, end + 1, path, data["code"].startswith("RMW0"))
+    _check_sections(lines, end + 1, path, data["code"].startswith("RMW0"))
     data["text"] = body
     data["path"] = path
     return data
@@ -169,6 +187,8 @@ class _Front:
             raise self.error("needs", '"needs" must be a list of lists of kinds: [["read", "write"]]')
         if not value and not own:
             raise KnowledgeError(self.path, 1, 'the front matter lacks "needs"')
+        from noclobber.knowledge.tables import TRIAGE_KINDS
+
         for kinds in value:
             for kind in kinds:
                 if kind not in TRIAGE_KINDS:
@@ -196,41 +216,42 @@ class _Front:
         return rows
 
 
-def _sections(lines: list[str], start: int, path: str, own: bool) -> dict[str, str]:
-    found: dict[str, str] = {}
-    title, begin, fence, opened = "", start, "", 0
-    order = -1
-    # One round past the end closes the last section.
-    for number in range(start, len(lines) + 1):
-        line = lines[number] if number < len(lines) else "## "
+def split_sections(lines: list[str], start: int, path: str) -> Iterator[tuple[str, int, str]]:
+    """Yield (title, line number, text) of every `## ` heading from index `start` on, outside code blocks.
+
+    Raises KnowledgeError for a code block without an end.
+    """
+    title, heading, fence, opened = "", start, "", 0
+    for number in range(start, len(lines)):
+        line = lines[number]
         stripped = line.lstrip()
-        if number < len(lines):
-            if fence:
-                if stripped.startswith(fence) and not stripped.strip(fence[0]).strip():
-                    fence = ""
-                continue
-            if stripped.startswith(("```", "~~~")):
-                fence, opened = stripped[: len(stripped) - len(stripped.lstrip(stripped[0]))], number + 1
-                continue
-            if not line.startswith("## "):
-                continue
-        elif fence:
-            raise KnowledgeError(path, opened, f"the code block is never closed with {fence}")
-        if title:
-            found[title] = "\n".join(lines[begin:number]).strip("\n")
-            if not found[title].strip():
-                raise KnowledgeError(path, begin, f'the section "{title}" is empty')
-        if number == len(lines):
-            break
-        title, begin = line[3:].strip(), number + 1
+        if fence:
+            if stripped.startswith(fence) and not stripped.strip(fence[0]).strip():
+                fence = ""
+        elif stripped.startswith(("```", "~~~")):
+            fence, opened = stripped[: len(stripped) - len(stripped.lstrip(stripped[0]))], number + 1
+        elif line.startswith("## "):
+            if title:
+                yield title, heading + 1, "\n".join(lines[heading + 1:number]).strip("\n")
+            title, heading = line[3:].strip(), number
+    if fence:
+        raise KnowledgeError(path, opened, f"the code block is never closed with {fence}")
+    if title:
+        yield title, heading + 1, "\n".join(lines[heading + 1:]).strip("\n")
+
+
+def _check_sections(lines: list[str], start: int, path: str, own: bool) -> None:
+    found: list[str] = []
+    for title, line, text in split_sections(lines, start, path):
         if title not in SECTIONS:
-            raise KnowledgeError(path, number + 1, f'unknown section "{title}"{nearest(title, SECTIONS)}')
+            raise KnowledgeError(path, line, f'unknown section "{title}"{nearest(title, SECTIONS)}')
         if title in found:
-            raise KnowledgeError(path, number + 1, f'a second section "{title}"')
-        if SECTIONS.index(title) < order:
-            raise KnowledgeError(path, number + 1, f'the section "{title}" stands too late; the order is: {" · ".join(SECTIONS)}')
-        order = SECTIONS.index(title)
+            raise KnowledgeError(path, line, f'a second section "{title}"')
+        if found and SECTIONS.index(title) < SECTIONS.index(found[-1]):
+            raise KnowledgeError(path, line, f'the section "{title}" stands too late; the order is: {" · ".join(SECTIONS)}')
+        if not text.strip():
+            raise KnowledgeError(path, line, f'the section "{title}" is empty')
+        found.append(title)
     for needed in OWN_SECTIONS if own else SECTIONS:
         if needed not in found:
             raise KnowledgeError(path, start + 1, f'the section "{needed}" is missing')
-    return found

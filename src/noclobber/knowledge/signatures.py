@@ -5,13 +5,12 @@ The stored form is plain data (tuples), so that a start neither parses nor impor
 """
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
-from typing import Any, Generic, TypeVar
+from noclobber.knowledge.errors import Record, nearest
 
-from noclobber.knowledge.errors import nearest
-
-A = TypeVar("A")
+TYPE_CHECKING = False
+if TYPE_CHECKING:  # importing typing costs more than the whole vocabulary
+    from collections.abc import Callable, Sequence
+    from typing import Any
 
 
 class _Nothing:
@@ -35,23 +34,24 @@ _STORED_NOTHING = ...
 MAX_LENGTH = 4000
 
 
-@dataclass(frozen=True, slots=True)
-class Param:
+class Param(Record):
     """One parameter. `literal`: the value that an argument must have, else NOTHING; `default`: a literal, else NOTHING.
     With both the same an absent argument fits too (`mode: 'r' = 'r'`).
 
     `name` is "" for a bare literal (`client('s3')`) and "_" for a placeholder; both match by position only.
     """
 
-    name: str
-    role: str | None
-    kind: str  # 'posonly' | 'pos' | 'kw' | 'var' | 'varkw'
-    default: Any = NOTHING
-    literal: Any = NOTHING
+    __slots__ = ("name", "role", "kind", "default", "literal")
+
+    def __init__(self, name: str, role: str | None, kind: str, default: Any = NOTHING, literal: Any = NOTHING) -> None:
+        self.name = name
+        self.role = role
+        self.kind = kind  # 'posonly' | 'pos' | 'kw' | 'var' | 'varkw'
+        self.default = default
+        self.literal = literal
 
 
-@dataclass(frozen=True, slots=True)
-class Bound(Generic[A]):
+class Bound(Record):
     """A call fitted to a signature.
 
     `by_role`: role → [(parameter name, argument)] in parameter order; for `*names: key` and `**fields` one pair per argument
@@ -59,11 +59,15 @@ class Bound(Generic[A]):
     `extra`: [(keyword or None, argument)] that the signature does not mention.
     """
 
-    by_role: dict[str, list[tuple[str, A]]] = field(default_factory=dict)
-    by_name: dict[str, A] = field(default_factory=dict)
-    extra: list[tuple[str | None, A]] = field(default_factory=list)
+    __slots__ = ("by_role", "by_name", "extra")
 
-    def first(self, role: str) -> A | None:
+    def __init__(self) -> None:
+        self.by_role: dict[str, list[tuple[str, Any]]] = {}
+        self.by_name: dict[str, Any] = {}
+        self.extra: list[tuple[str | None, Any]] = []
+
+    def first(self, role: str) -> Any:
+        """Return the first argument of that role, else None."""
         pairs = self.by_role.get(role)
         return pairs[0][1] if pairs else None
 
@@ -77,15 +81,17 @@ def plain_literal(argument: Any) -> Any:
     return NOTHING
 
 
-@dataclass(frozen=True, slots=True)
-class Signature:
+class Signature(Record):
     """`name`: "get", or dotted for a function ("requests.get"), "_.client" for any receiver, ".messages.create" for a path
     from the receiver. `returns`: the text after `->`, else "". `text`: as written."""
 
-    name: str
-    params: tuple[Param, ...]
-    returns: str = ""
-    text: str = ""
+    __slots__ = ("name", "params", "returns", "text")
+
+    def __init__(self, name: str, params: tuple[Param, ...], returns: str = "", text: str = "") -> None:
+        self.name = name
+        self.params = params
+        self.returns = returns
+        self.text = text
 
     @property
     def last(self) -> str:
@@ -100,13 +106,13 @@ class Signature:
 
     def bind(
         self,
-        args: Sequence[A],
-        keywords: Sequence[tuple[str, A]] = (),
+        args: Sequence[Any],
+        keywords: Sequence[tuple[str, Any]] = (),
         *,
         open_star: bool = False,
         open_kwargs: bool = False,
-        literal: Callable[[A], Any] = plain_literal,
-    ) -> Bound[A] | None:
+        literal: Callable[[Any], Any] = plain_literal,
+    ) -> Bound | None:
         """Fit a call. `args`: the positional arguments before any `*x`; `keywords`: (name, argument) pairs in order.
 
         open_star / open_kwargs: the call also has `*x` / `**x`, so a missing argument may be there. `literal` tells the literal
@@ -115,7 +121,7 @@ class Signature:
         first parameter has a role and no default (`queue.get()` is no `get(key)`). What the signature does not mention never
         refuses: signatures may leave their tail out.
         """
-        bound: Bound[A] = Bound()
+        bound = Bound()
         given = dict(keywords)
         used: set[str] = set()
         position = 0
@@ -163,7 +169,7 @@ class Signature:
         return bound
 
 
-def _keyword_with(param: Param, keywords: Sequence[tuple[str, A]], used: set[str], literal: Callable[[A], Any]) -> str | None:
+def _keyword_with(param: Param, keywords: Sequence[tuple[str, Any]], used: set[str], literal: Callable[[Any], Any]) -> str | None:
     """A bare literal is a position whose name the model does not know: `client('s3')` also fits `client(service_name='s3')`."""
     if param.name:
         return None
@@ -184,7 +190,7 @@ def _same(wanted: Any, value: Any) -> bool:
     return type(wanted) is type(value) and wanted == value
 
 
-def _put(bound: Bound[A], param: Param, name: str, argument: A, *, by_name: bool = True) -> None:
+def _put(bound: Bound, param: Param, name: str, argument: Any, *, by_name: bool = True) -> None:
     if param.role:
         bound.by_role.setdefault(param.role, []).append((name, argument))
     if by_name and name not in ("", "_"):

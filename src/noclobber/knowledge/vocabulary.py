@@ -1,22 +1,39 @@
 """Lookups over vocabulary entries. Built from plain data; entries become objects when they are first asked for."""
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
-from typing import Any
+import marshal
+from collections.abc import Mapping
 
-from noclobber.knowledge.errors import KnowledgeError, nearest
+from noclobber.knowledge.errors import KnowledgeError, Record, nearest
 from noclobber.knowledge.signatures import Signature, from_data
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from typing import Any
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Spec:
+
+def specs_of(entry: dict) -> list:
+    """Return the specs of entry data; the stored form keeps each entry's packed until it is asked for."""
+    specs = entry["specs"]
+    if isinstance(specs, bytes):
+        specs = entry["specs"] = marshal.loads(specs)
+    return specs
+
+
+class Spec(Record):
     """One call of an entry. `op`: the list it stands in (`made_by` is `make`); compared by identity: one object per spec and Vocabulary."""
 
-    op: str
-    signature: Signature
-    entry: "Entry" = field(repr=False)
-    settings: dict[str, Any]
+    __slots__ = ("op", "signature", "entry", "settings")
+
+    def __init__(self, op: str, signature: Signature, entry: Entry, settings: dict[str, Any]) -> None:
+        self.op = op
+        self.signature = signature
+        self.entry = entry
+        self.settings = settings
+
+    def __repr__(self) -> str:
+        return f"<Spec {self.entry.kind} {self.entry.id} {self.op} {self.signature.text!r}>"
 
     def get(self, key: str, default: Any = None) -> Any:
         """Return the setting of the call's inline table, else the entry's field, else `default`."""
@@ -29,16 +46,18 @@ class Spec:
         return self.signature.bind
 
 
-@dataclass(slots=True, eq=False)
-class Entry:
+class Entry(Record):
     """One table of a vocabulary file. `fields`: without `id` and the lists of calls; list fields are always lists of str."""
 
-    kind: str  # 'store' | 'orm' | 'builder' | 'effect' | 'retry' | 'lock' | 'tool' | 'transaction'
-    id: str
-    fields: dict[str, Any]
-    specs: tuple[Spec, ...]
-    origin: tuple[str, int]  # file, line
-    user: bool
+    __slots__ = ("kind", "id", "fields", "specs", "origin", "user")
+
+    def __init__(self, kind: str, id: str, fields: dict[str, Any], origin: tuple[str, int], user: bool) -> None:
+        self.kind = kind  # 'store' | 'orm' | 'builder' | 'effect' | 'retry' | 'lock' | 'tool' | 'transaction'
+        self.id = id
+        self.fields = fields
+        self.specs: tuple[Spec, ...] = ()
+        self.origin = origin  # file, line
+        self.user = user
 
     @property
     def type(self) -> str:
@@ -81,14 +100,24 @@ def _fnmatch(name: str, pattern: str) -> bool:
     return fnmatchcase(name, pattern)
 
 
+_single: dict[str, Globs] = {}
+
+
+def _fits(name: str, pattern: str) -> bool:
+    globs = _single.get(pattern)
+    if globs is None:
+        globs = _single[pattern] = Globs([pattern])
+    return globs.match(name)
+
+
 def _is_type(type_: str, pattern: str) -> bool:
     """`*.Repo` fits any module's Repo, also one whose module is not known ('Repo')."""
     if type_ == pattern:
         return True
-    return "*" in pattern and (_fnmatch(type_, pattern) or pattern.startswith("*.") and _fnmatch(f".{type_}", pattern))
+    return "*" in pattern and (_fits(type_, pattern) or pattern.startswith("*.") and _fits(f".{type_}", pattern))
 
 
-class _Kinds(Mapping[str, "frozenset[str]"]):
+class _Kinds(Mapping):
     """Last part of every signature's name → kinds; made from the stored lists, which repeat few distinct values."""
 
     def __init__(self, calls: dict[str, list[str]]) -> None:
@@ -114,24 +143,30 @@ class _Kinds(Mapping[str, "frozenset[str]"]):
 class Vocabulary:
     """What calls mean. Immutable; `with_user_tables` and `with_user_file` return another one. Picklable (plain data travels)."""
 
-    def __init__(self, entries: list[dict], patterns: dict[str, list[str]], index: dict[str, Any], digest: str) -> None:
+    def __init__(
+        self, entries: list[dict], patterns: dict[str, list[str]], index: dict[str, Any], digest: str, gone: frozenset[int] = frozenset()
+    ) -> None:
+        """`gone`: numbers of entries that a user's layer replaced or disabled; the index still names them."""
         self._data = entries
+        self._gone = gone
         self._patterns = patterns
         self._index = index
         self.digest = digest  # changes with any content; for caches
         self.call_names: Mapping[str, frozenset[str]] = _Kinds(index["calls"])
         self._entries: list[Entry | None] = [None] * len(entries)
-        self._ids: dict[tuple[str, str], int] = {(entry["kind"], entry["id"]): at for at, entry in enumerate(entries)}
+        self._ids: dict[tuple[str, str], int] = {(entry["kind"], entry["id"]): at for at, entry in enumerate(entries) if at not in gone}
         self._globs: dict[str, Globs] = {}
         self._matched: dict[tuple[str, str], bool] = {}
         self._types: dict[str, tuple[int, ...]] = {}
         self._functions: dict[str, tuple[Spec, ...]] = {}
         self._methods: dict[tuple[str, str], tuple[Spec, ...]] = {}
+        self._receivers: dict[str, tuple[int, ...]] = {}
+        self._receiver_globs: list[tuple[int, Globs]] | None = None
         self._named: dict[tuple[str, str], tuple[Spec, ...]] = {}
         self._listed: dict[tuple[str, str], tuple[Entry, ...]] = {}
 
     def __reduce__(self):
-        return Vocabulary, (self._data, self._patterns, self._index, self.digest)
+        return Vocabulary, (self._data, self._patterns, self._index, self.digest, self._gone)
 
     # --- calls -----------------------------------------------------------------------------------------------
     def functions(self, dotted: str) -> tuple[Spec, ...]:
@@ -140,9 +175,9 @@ class Vocabulary:
         if found is None:
             places = list(self._index["functions"].get(dotted, ()))
             for glob, more in self._index["function_globs"]:
-                if _fnmatch(dotted, glob):
+                if _fits(dotted, glob):
                     places += more
-            found = self._functions[dotted] = tuple(self._spec(*place) for place in places)
+            found = self._functions[dotted] = self._specs(places)
         return found
 
     def methods(self, type_: str, name: str) -> tuple[Spec, ...]:
@@ -155,7 +190,7 @@ class Vocabulary:
         found = self._methods.get(key)
         if found is None:
             if type_ == "_":
-                found = tuple(self._spec(*place) for place in self._index["receivers"].get(name, ()))
+                found = self._specs(self._index["receivers"].get(name, ()))
             else:
                 entries = self._of_type(type_)
                 found = self._named_specs(entries, name, type_) or self._named_specs(entries, "*", type_)
@@ -170,12 +205,7 @@ class Vocabulary:
         key = (receiver, name)
         found = self._named.get(key)
         if found is None:
-            last = receiver.rpartition(".")[2]
-            texts = {receiver, last, last.lstrip("_")}
-            numbers = dict.fromkeys(
-                number for glob, number in self._index["names"] if any(text and _fnmatch(text, glob) for text in texts)
-            )
-            found = self._named[key] = self._named_specs(tuple(numbers), name, None)
+            found = self._named[key] = self._named_specs(self._of_receiver(receiver), name, None)
         return found
 
     def known_type(self, type_: str) -> bool:
@@ -200,8 +230,8 @@ class Vocabulary:
         if found is None:
             numbers = []
             for number, entry in enumerate(self._data):
-                values = entry["fields"].get(field_name)
-                if isinstance(values, list) and any(value == dotted or ("*" in value and _fnmatch(dotted, value)) for value in values):
+                values = entry["fields"].get(field_name) if number not in self._gone else None
+                if isinstance(values, list) and any(value == dotted or ("*" in value and _fits(dotted, value)) for value in values):
                     numbers.append(number)
             found = self._listed[key] = tuple(self._entry(number) for number in numbers)
         return found
@@ -223,7 +253,7 @@ class Vocabulary:
     @property
     def data(self) -> list[dict]:
         """The entries as plain data (knowledge.build); not to be changed."""
-        return self._data
+        return [entry for number, entry in enumerate(self._data) if number not in self._gone]
 
     @property
     def pattern_groups(self) -> Mapping[str, list[str]]:
@@ -258,31 +288,36 @@ class Vocabulary:
     def _with(self, layer: Any) -> "Vocabulary":
         import hashlib
 
-        from noclobber.knowledge.build import index_entries, merge
+        from noclobber.knowledge.build import index_entries, join_indexes, merge
 
-        entries = merge(self._data, [layer])
+        entries = merge(self.data, [layer])
         patterns = dict(self._patterns)
         for group, globs in layer.patterns.items():
             if group not in patterns:
                 line = layer.lines.key(layer.lines.table(layer.prefix + "patterns"), group)
                 raise KnowledgeError(layer.path, line, f'no group of patterns "{group}"{nearest(group, patterns)}')
             patterns[group] = [*patterns[group], *globs]
-        told = repr((self.digest, [entry for entry in entries if entry["user"]], [entry["id"] for entry in entries], patterns))
+        old = {id(entry) for entry in self._data}
+        kept = {id(entry) for entry in entries}
+        fresh = [entry for entry in entries if id(entry) not in old]
+        gone = self._gone | {number for number, entry in enumerate(self._data) if id(entry) not in kept}
+        told = repr((self.digest, fresh, sorted(gone), patterns))
         digest = hashlib.sha256(told.encode("utf-8", "surrogatepass")).hexdigest()
-        return Vocabulary(entries, patterns, index_entries(entries), digest)
+        index = join_indexes(self._index, index_entries(fresh, len(self._data)))
+        return Vocabulary([*self._data, *fresh], patterns, index, digest, frozenset(gone))
 
     # --- inner -----------------------------------------------------------------------------------------------
     def _entry(self, number: int) -> Entry:
         entry = self._entries[number]
         if entry is None:
             data = self._data[number]
-            entry = Entry(data["kind"], data["id"], data["fields"], (), (data["file"], data["line"]), data["user"])
-            entry.specs = tuple(Spec(op, from_data(signature), entry, settings) for op, signature, settings in data["specs"])
+            entry = Entry(data["kind"], data["id"], data["fields"], (data["file"], data["line"]), data["user"])
+            entry.specs = tuple(Spec(op, from_data(signature), entry, settings) for op, signature, settings in specs_of(data))
             self._entries[number] = entry
         return entry
 
-    def _spec(self, number: int, place: int) -> Spec:
-        return self._entry(number).specs[place]
+    def _specs(self, places: Any) -> tuple[Spec, ...]:
+        return tuple(self._entry(number).specs[place] for number, place in places if number not in self._gone)
 
     def _of_type(self, type_: str) -> tuple[int, ...]:
         found = self._types.get(type_)
@@ -291,7 +326,23 @@ class Vocabulary:
             for glob, more in self._index["type_globs"]:
                 if ":" not in type_ and _is_type(type_, glob):
                     numbers += more
-            found = self._types[type_] = tuple(dict.fromkeys(numbers))
+            found = self._types[type_] = tuple(number for number in dict.fromkeys(numbers) if number not in self._gone)
+        return found
+
+    def _of_receiver(self, receiver: str) -> tuple[int, ...]:
+        found = self._receivers.get(receiver)
+        if found is None:
+            if self._receiver_globs is None:
+                globs: dict[int, list[str]] = {}
+                for glob, number in self._index["names"]:
+                    if number not in self._gone:
+                        globs.setdefault(number, []).append(glob)
+                self._receiver_globs = [(number, Globs(patterns)) for number, patterns in globs.items()]
+            last = receiver.rpartition(".")[2]
+            texts = {receiver, last, last.lstrip("_")} - {""}
+            found = self._receivers[receiver] = tuple(
+                number for number, globs in self._receiver_globs if any(globs.match(text) for text in texts)
+            )
         return found
 
     def _named_specs(self, numbers: tuple[int, ...], name: str, type_: str | None) -> tuple[Spec, ...]:
