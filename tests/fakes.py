@@ -19,9 +19,8 @@ TIMELINE = (
 
 def page(code: str, slug: str, group: str, level: str = "recommended", severity: str = "error", **more: Any) -> knowledge.Page:
     fields: dict[str, Any] = {
-        "summary": f"what {slug} is", "family": "x", "scope": "function", "trust": {"right": 0, "wrong": 0}, "since": "0.1", "status": "preview",
-        "needs": (), "fix": "none", "options": (), "references": (), "variants": {}, "timeline": (), "sections": {}, "text": f"## What it does\n{slug}\n",
-        "path": f"rules/catalog/{slug}.md",
+        "summary": f"what {slug} is", "family": "x", "scope": "function", "since": "0.1", "status": "preview",
+        "text": f"## What it does\n{slug}\n", "path": f"rules/catalog/{slug}.md",
     }
     return knowledge.Page(code=code, slug=slug, group=group, level=level, severity=severity, **{**fields, **more})
 
@@ -49,11 +48,7 @@ PRECEDENCE = [("stale-retry", "blind-sql-update", "check-then-act"), ("check-the
 
 def rules() -> knowledge.Knowledge:
     """Rules whose pages no catalogue can change under the tests."""
-    pages = {item.slug: item for item in PAGES}
-    groups: dict[str, tuple[str, ...]] = {}
-    for item in PAGES:
-        groups[item.group] = (*groups.get(item.group, ()), item.slug)
-    return knowledge.Knowledge(None, pages, {item.code: item for item in PAGES}, list(PRECEDENCE), groups, "fake")  # type: ignore[arg-type]
+    return knowledge.Knowledge(None, {item.slug: item for item in PAGES}, list(PRECEDENCE), "fake")  # type: ignore[arg-type]
 
 
 @pytest.fixture

@@ -290,6 +290,10 @@ class Config:
                 best, severity = close, value
         return severity
 
+    def unknown_rule(self, selector: str) -> str:
+        """What to say about a selector that names no rule, with the nearest one."""
+        return f"unknown rule `{selector}`{nearest_rule(selector, knowledge.load().pages)}"
+
     def __getstate__(self) -> dict[str, Any]:
         return {item.name: getattr(self, item.name) for item in fields(self)}  # without what is cached
 

@@ -167,18 +167,12 @@ def _own_findings(item: Item, pragmas: Pragmas, rules: Any, config: Any, whole: 
             write_text=message,
         )
 
-    def unknown(selector: str) -> str:
-        import difflib
-
-        close = difflib.get_close_matches(selector.upper(), sorted(rules.by_code), 1, 0.8) or difflib.get_close_matches(selector, rules.pages, 1)
-        return f"unknown rule `{selector}`" + (f"; did you mean `{close[0]}`?" if close else "")
-
     def judged(slug: str) -> bool | None:
         if slug not in config.selection.rules:
             return None
         return not item.result.failures and (whole or rules.pages[slug].scope != "project")
 
-    for pragma, message in pragmas.malformed(unknown):
+    for pragma, message in pragmas.malformed(config.unknown_rule):
         if finding := own("RMW004", pragma, message):
             yield finding
     for pragma in pragmas.without_reason():

@@ -69,7 +69,7 @@ def _finding(finding: Any, page: Any, lines: Lines, first: bool) -> list[Row]:
         rows += [[(f"{pad} = ", "gutter"), (f"{m.label} (line {m.line})", "")] for m in marks.get(place.path, ()) if not m.primary]
     for name, text in _notes(finding, page, first):
         body = text.split("\n")
-        rows.append([(f"{pad} = ", "gutter"), (f"{name}: ", "bold"), (one_line(body[0]), "")])
+        rows.append([(f"{pad} = ", "gutter"), (f"{name}:", "bold"), (f" {one_line(body[0])}".rstrip(), "")])
         rows += [[(f"{pad}   {one_line(line)}", "")] for line in body[1:]]
     return rows
 
