@@ -153,7 +153,7 @@ def _told(error: BaseException) -> str:
     where = ""
     while trace is not None:
         name = trace.tb_frame.f_code.co_filename.replace(os.sep, "/")
-        if "/noclobber/" in name:
+        if "/noclobber/" in name and name != __file__.replace(os.sep, "/"):
             where = f" ({name.rpartition('/noclobber/')[2]}, line {trace.tb_lineno})"
         trace = trace.tb_next
     text = " ".join(str(error).split())
