@@ -1,9 +1,11 @@
 """The compiled content of `rules/`: vocabulary, name patterns, rule pages, precedence.
 
-Nothing here looks at code under analysis. `load()` reads the compiled form (DESIGN §3: a wheel ships it compiled; a checkout
-compiles to the cache folder when a file changes); nothing that parses is imported then. Users' stores of pyproject are merged
-in with `Vocabulary.with_user_tables`, files of `vocabulary = [...]` with `Vocabulary.with_user_file`.
+Nothing here looks at code under analysis. `load()` reads the compiled form (DESIGN §3: a wheel ships it compiled; a
+checkout compiles to the cache folder when a file changes); nothing that parses is imported then. Users' stores of
+pyproject are merged in with `Vocabulary.with_user_tables`, files of `vocabulary = [...]` with
+`Vocabulary.with_user_file`.
 """
+
 from __future__ import annotations
 
 from noclobber.knowledge import compiled, pages as _pages
@@ -17,18 +19,33 @@ if TYPE_CHECKING:
     from typing import Any
 
 __all__ = [
-    "NOTHING", "Bound", "Entry", "Knowledge", "KnowledgeError", "Page", "Param", "Signature", "Spec", "Vocabulary", "compile_rules", "from_folder",
-    "load", "module_source", "nearest",
+    "NOTHING",
+    "Bound",
+    "Entry",
+    "Knowledge",
+    "KnowledgeError",
+    "Page",
+    "Param",
+    "Signature",
+    "Spec",
+    "Vocabulary",
+    "compile_rules",
+    "from_folder",
+    "load",
+    "module_source",
+    "nearest",
 ]
 
 
 class Knowledge(Record):
-    """`pages`: slug → Page; `by_code`: code → Page; `precedence`: orders of slugs, the first of each wins; `groups`: group → slugs;
-    `digest`: changes with any byte of `rules/`."""
+    """`pages`: slug → Page; `by_code`: code → Page; `precedence`: orders of slugs, the first of each wins; `groups`:
+    group → slugs; `digest`: changes with any byte of `rules/`."""
 
     __slots__ = ("vocabulary", "pages", "by_code", "precedence", "groups", "digest", "_below")
 
-    def __init__(self, vocabulary: Vocabulary, pages: dict[str, Page], precedence: list[tuple[str, ...]], digest: str = "") -> None:
+    def __init__(
+        self, vocabulary: Vocabulary, pages: dict[str, Page], precedence: list[tuple[str, ...]], digest: str = ""
+    ) -> None:
         self.vocabulary = vocabulary
         self.pages = pages
         self.by_code: dict[str, Page] = {page.code: page for page in pages.values()}
@@ -51,7 +68,7 @@ class Knowledge(Record):
                 slug = todo.pop()
                 for order in self.precedence:
                     if slug in order:
-                        fresh = set(order[order.index(slug) + 1:]) - found
+                        fresh = set(order[order.index(slug) + 1 :]) - found
                         found |= fresh
                         todo += fresh
             below = self._below[winner] = frozenset(found)
@@ -77,7 +94,8 @@ def load() -> Knowledge:
 
 
 def from_folder(folder: str) -> Knowledge:
-    """Return the knowledge of another `rules/` folder, parsed anew (tests, checks of a rules folder). Raises KnowledgeError."""
+    """Return the knowledge of another `rules/` folder, parsed anew (tests, checks of a rules folder). Raises
+    KnowledgeError."""
     return _from_data(compile_rules(folder))
 
 

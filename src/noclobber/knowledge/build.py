@@ -1,8 +1,9 @@
 """TOML → plain data: validation, `extends`, `disable`, the indexes. Imported only when something has to be parsed.
 
-Entry data: {"kind", "id", "fields", "specs": [(op, signature data, settings)], "file", "line", "user"}; everything in it is
-what marshal can store. `index_entries` makes the lookups of `Vocabulary` from it.
+Entry data: {"kind", "id", "fields", "specs": [(op, signature data, settings)], "file", "line", "user"}; everything in
+it is what marshal can store. `index_entries` makes the lookups of `Vocabulary` from it.
 """
+
 from __future__ import annotations
 
 import keyword
@@ -23,12 +24,21 @@ _WRITE_ROLES = frozenset({"payload", "entity", "fields", "operators", "sql", "in
 class Layer:
     """The tables of one origin: a built-in file, a user's file, or `[tool.noclobber]`.
 
-    `prefix` stands before table names in the text ("tool.noclobber."); `first_line`: the line to name when the text does not
-    tell. Raises KnowledgeError for anything unusable; with `collect` it is kept in `problems` and the unusable part left out.
+    `prefix` stands before table names in the text ("tool.noclobber."); `first_line`: the line to name when the text
+    does not tell. Raises KnowledgeError for anything unusable; with `collect` it is kept in `problems` and the
+    unusable part left out.
     """
 
     def __init__(
-        self, tables: dict, path: str, text: str = "", *, prefix: str = "", user: bool = False, first_line: int = 0, collect: bool = False
+        self,
+        tables: dict,
+        path: str,
+        text: str = "",
+        *,
+        prefix: str = "",
+        user: bool = False,
+        first_line: int = 0,
+        collect: bool = False,
     ) -> None:
         self.path = path
         self.first_line = first_line
@@ -44,7 +54,9 @@ class Layer:
         for name in tables:
             with self._kept():
                 if name not in TOP_KEYS:
-                    raise KnowledgeError(path, self._line(str(name)), f'unknown table "{name}"{nearest(str(name), TOP_KEYS)}')
+                    raise KnowledgeError(
+                        path, self._line(str(name)), f'unknown table "{name}"{nearest(str(name), TOP_KEYS)}'
+                    )
         with self._kept():
             self.disable = self._strings(tables.get("disable", []), "disable", self._line("disable"))
         with self._kept():
@@ -53,7 +65,9 @@ class Layer:
             rows = tables.get(kind, [])
             with self._kept():
                 if not isinstance(rows, list):
-                    raise KnowledgeError(path, self._line(kind), f'"{kind}" is an array of tables: write [[{prefix}{kind}]]')
+                    raise KnowledgeError(
+                        path, self._line(kind), f'"{kind}" is an array of tables: write [[{prefix}{kind}]]'
+                    )
                 for number, row in enumerate(rows):
                     with self._kept():
                         self.entries.append(self._entry(kind, row, self._line(kind, number)))
@@ -81,7 +95,10 @@ class Layer:
         line = self._line("patterns")
         if not isinstance(value, dict):
             raise KnowledgeError(self.path, line, f'"patterns" is a table: write [{self.prefix}patterns]')
-        return {str(group): self._strings(globs, str(group), self.lines.key(line, str(group))) for group, globs in value.items()}
+        return {
+            str(group): self._strings(globs, str(group), self.lines.key(line, str(group)))
+            for group, globs in value.items()
+        }
 
     def _entry(self, kind: str, row: Any, line: int) -> dict:
         if not isinstance(row, dict):
@@ -102,11 +119,23 @@ class Layer:
                 elif known is not None and not known.inline:
                     fields[name] = self._value(known, value, name, at)
                 elif known is not None:
-                    raise KnowledgeError(self.path, at, f'"{name}" stands in the inline table of one call: {{call = "…", {name} = …}}')
+                    raise KnowledgeError(
+                        self.path, at, f'"{name}" stands in the inline table of one call: {{call = "…", {name} = …}}'
+                    )
                 else:
                     words = [*table.ops, *(key for key, field in table.fields.items() if not field.inline)]
-                    raise KnowledgeError(self.path, at, f'unknown field "{name}" in [[{self.prefix}{kind}]]{nearest(name, words)}')
-        return {"kind": kind, "id": fields.get("id", ""), "fields": fields, "ops": ops, "file": self.path, "line": line, "user": self.user}
+                    raise KnowledgeError(
+                        self.path, at, f'unknown field "{name}" in [[{self.prefix}{kind}]]{nearest(name, words)}'
+                    )
+        return {
+            "kind": kind,
+            "id": fields.get("id", ""),
+            "fields": fields,
+            "ops": ops,
+            "file": self.path,
+            "line": line,
+            "user": self.user,
+        }
 
     def _items(self, value: Any, name: str, line: int) -> list:
         if isinstance(value, (str, dict)):
@@ -136,14 +165,18 @@ class Layer:
             text = item
             at = self.lines.key(line, op, text) if self.lines.lines else line
         else:
-            raise KnowledgeError(self.path, line, f'"{op}" must hold signatures: strings or inline tables with call = "…"')
+            raise KnowledgeError(
+                self.path, line, f'"{op}" must hold signatures: strings or inline tables with call = "…"'
+            )
         try:
             data = signatures.parse(text, _ROLES, literals=op in ("make", "made_by"))
         except signatures.SignatureProblem as problem:
             raise KnowledgeError(self.path, at, str(problem)) from None
         if kind == "store" and op == "write" and not _WRITE_ROLES & {param[1] for param in data[1]}:
             raise KnowledgeError(
-                self.path, at, f'the write "{text}" does not say what is written: annotate a parameter as payload, entity, fields, '
+                self.path,
+                at,
+                f'the write "{text}" does not say what is written: annotate a parameter as payload, entity, fields, '
                 "operators, sql, statement or instance",
             )
         return (op, data, settings)
@@ -166,7 +199,9 @@ class Layer:
         if known.values is not None:
             for word in words:
                 if word not in known.values:
-                    raise KnowledgeError(self.path, line, f'"{word}" is no value of "{name}"{nearest(word, known.values)}')
+                    raise KnowledgeError(
+                        self.path, line, f'"{word}" is no value of "{name}"{nearest(word, known.values)}'
+                    )
         return result
 
 
@@ -174,8 +209,8 @@ class Layer:
 def merge(base: list[dict], layers: Iterable[Layer]) -> list[dict]:
     """Return `base` (entry data, already complete) with the layers' entries added, in order.
 
-    An entry of a user's layer with the id of an older one replaces it; two of one layer, or two built-in ones, are an error.
-    Resolves `extends` and `disable`. Raises KnowledgeError.
+    An entry of a user's layer with the id of an older one replaces it; two of one layer, or two built-in ones, are an
+    error. Resolves `extends` and `disable`. Raises KnowledgeError.
     """
     layers = list(layers)
     entries: dict[tuple[str, str], dict] = {(entry["kind"], entry["id"]): entry for entry in base}
@@ -187,8 +222,10 @@ def merge(base: list[dict], layers: Iterable[Layer]) -> list[dict]:
             if key in fresh and (fresh[key]["file"] == entry["file"] or not entry["user"]):
                 other = fresh[key]
                 raise KnowledgeError(
-                    entry["file"], layer.lines.key(entry["line"], "id"),
-                    f'a second [[{entry["kind"]}]] with the id "{entry["id"]}" (the first: {other["file"]}:{other["line"]})',
+                    entry["file"],
+                    layer.lines.key(entry["line"], "id"),
+                    f'a second [[{entry["kind"]}]] with the id "{entry["id"]}" (the first: '
+                    f"{other['file']}:{other['line']})",
                 )
             if key in entries:
                 replaced[key] = entries[key]
@@ -201,7 +238,11 @@ def merge(base: list[dict], layers: Iterable[Layer]) -> list[dict]:
             found = [key for key in entries if key[1] == name]
             if not found:
                 line = layer.lines.key(layer.lines.table(layer.prefix + "disable"))
-                raise KnowledgeError(layer.path, line, f'disable: no entry has the id "{name}"{nearest(name, (key[1] for key in entries))}')
+                raise KnowledgeError(
+                    layer.path,
+                    line,
+                    f'disable: no entry has the id "{name}"{nearest(name, (key[1] for key in entries))}',
+                )
             for key in found:
                 del entries[key]
     for layer in layers:
@@ -210,7 +251,8 @@ def merge(base: list[dict], layers: Iterable[Layer]) -> list[dict]:
 
 
 def _identify(entry: dict, layer: Layer, fresh: dict) -> tuple[str, str]:
-    """Give the entry its id. Without one: the extended entry's when it names no receiver, else from its first receiver."""
+    """Give the entry its id. Without one: the extended entry's when it names no receiver, else from its first
+    receiver."""
     fields, kind = entry["fields"], entry["kind"]
     if not entry["id"]:
         receivers = [*fields.get("types", []), *fields.get("base", []), *fields.get("functions", [])]
@@ -224,7 +266,9 @@ def _identify(entry: dict, layer: Layer, fresh: dict) -> tuple[str, str]:
             if (kind, entry["id"]) in fresh:
                 entry["id"] = dotted
         else:
-            raise KnowledgeError(entry["file"], entry["line"], f"[[{layer.prefix}{kind}]] needs an id, types, functions or names")
+            raise KnowledgeError(
+                entry["file"], entry["line"], f"[[{layer.prefix}{kind}]] needs an id, types, functions or names"
+            )
     return kind, entry["id"]
 
 
@@ -246,7 +290,9 @@ def _extended(key: tuple, entries: dict, replaced: dict, done: dict, layers: lis
             raise KnowledgeError(entry["file"], line, f'"{wanted}" extends itself')
         if source_key not in entries or alone:
             known = [name for known_kind, name in entries if known_kind == kind and (known_kind, name) != key]
-            raise KnowledgeError(entry["file"], line, f'extends: no [[{kind}]] has the id "{wanted}"{nearest(wanted, known)}')
+            raise KnowledgeError(
+                entry["file"], line, f'extends: no [[{kind}]] has the id "{wanted}"{nearest(wanted, known)}'
+            )
         if source_key == key:
             source = replaced[key]
             if "ops" in source:
@@ -254,7 +300,10 @@ def _extended(key: tuple, entries: dict, replaced: dict, done: dict, layers: lis
         else:
             source = _extended(source_key, entries, replaced, done, layers, (*path, key))
         same = source_key == key  # the entry is changed in place and stays reachable as it was
-        fields = {**{name: value for name, value in source["fields"].items() if same or name not in RECEIVERS}, **fields}
+        fields = {
+            **{name: value for name, value in source["fields"].items() if same or name not in RECEIVERS},
+            **fields,
+        }
         inherited: dict[str, list] = {}
         for spec in specs_of(source):
             if same or (spec[0] not in RECEIVERS and "." not in spec[1][0].lstrip(".")):
@@ -262,7 +311,12 @@ def _extended(key: tuple, entries: dict, replaced: dict, done: dict, layers: lis
         ops = {**inherited, **ops}
     fields.pop("id", None)
     complete = {
-        "kind": kind, "id": entry["id"], "fields": fields, "file": entry["file"], "line": entry["line"], "user": entry["user"],
+        "kind": kind,
+        "id": entry["id"],
+        "fields": fields,
+        "file": entry["file"],
+        "line": entry["line"],
+        "user": entry["user"],
         "specs": [_completed(spec, kind, entry["id"]) for specs in ops.values() for spec in specs],
     }
     done[key] = complete
@@ -288,19 +342,27 @@ def _check_references(layer: Layer, entries: dict) -> None:
             if colon and (kind, id_) not in entries:
                 line = layer.lines.key(entry["line"], op, data[3])
                 known = [f"{known_kind}:{known_id}" for known_kind, known_id in entries]
-                raise KnowledgeError(layer.path, line, f'"{data[3]}" returns an unknown "{data[2]}"{nearest(data[2], known)}')
+                raise KnowledgeError(
+                    layer.path, line, f'"{data[3]}" returns an unknown "{data[2]}"{nearest(data[2], known)}'
+                )
         fields = entry["fields"]
         if entry["kind"] == "orm" and "unit_of_work" not in fields:
             raise KnowledgeError(layer.path, entry["line"], f'[[orm]] "{key[1]}" needs unit_of_work = true or false')
-        reachable = any(fields.get(name) for name in ("types", "base", "functions", "names", "model_modules", "manager"))
-        reachable = reachable or any("." in spec[1][0].strip(".") or spec[0] == "make" or spec[2].get("on") for spec in specs_of(entry))
+        reachable = any(
+            fields.get(name) for name in ("types", "base", "functions", "names", "model_modules", "manager")
+        )
+        reachable = reachable or any(
+            "." in spec[1][0].strip(".") or spec[0] == "make" or spec[2].get("on") for spec in specs_of(entry)
+        )
         if reachable or key in extended:
             continue
         if led_to is None:
             led_to = {spec[1][2] for other in entries.values() for spec in specs_of(other)}
         if f"{key[0]}:{key[1]}" not in led_to:
             raise KnowledgeError(
-                layer.path, entry["line"], f'nothing leads to [[{key[0]}]] "{key[1]}": give it types, functions, names or made_by',
+                layer.path,
+                entry["line"],
+                f'nothing leads to [[{key[0]}]] "{key[1]}": give it types, functions, names or made_by',
             )
 
 
@@ -308,8 +370,9 @@ def _check_references(layer: Layer, entries: dict) -> None:
 def index_entries(entries: list[dict], start: int = 0) -> dict[str, Any]:
     """Return the lookups as plain data; a place is (entry number, spec number), entries count from `start`.
 
-    functions: dotted → places; function_globs: [(glob, places)]; methods: entry number → name → spec numbers; types: type → entry
-    numbers; type_globs: [(glob, entry numbers)]; receivers: "_" name → places; names: [(glob, entry number)]; calls: last name part → kinds.
+    functions: dotted → places; function_globs: [(glob, places)]; methods: entry number → name → spec numbers; types:
+    type → entry numbers; type_globs: [(glob, entry numbers)]; receivers: "_" name → places; names: [(glob, entry
+    number)]; calls: last name part → kinds.
     """
     functions: dict[str, list] = {}
     function_globs: dict[str, list] = {}
@@ -324,8 +387,14 @@ def index_entries(entries: list[dict], start: int = 0) -> dict[str, Any]:
         fields = entry["fields"]
         own: dict[str, list[int]] = {}
         methods.append(own)
-        extra_types = {on for _, _, settings in specs_of(entry) for on in settings.get("on", ())} if entry["kind"] != "retry" else set()
-        for type_ in dict.fromkeys([*fields.get("types", ()), *fields.get("base", ()), *sorted(extra_types), f"{entry['kind']}:{entry['id']}"]):
+        extra_types = (
+            {on for _, _, settings in specs_of(entry) for on in settings.get("on", ())}
+            if entry["kind"] != "retry"
+            else set()
+        )
+        for type_ in dict.fromkeys(
+            [*fields.get("types", ()), *fields.get("base", ()), *sorted(extra_types), f"{entry['kind']}:{entry['id']}"]
+        ):
             (type_globs if "*" in type_ else types).setdefault(type_, []).append(number)
         names += [(glob, number) for glob in fields.get("names", ())]
         for place, (op, (name, _, _, _), _) in enumerate(specs_of(entry)):
@@ -344,14 +413,20 @@ def index_entries(entries: list[dict], start: int = 0) -> dict[str, Any]:
             if last.isidentifier() and not keyword.iskeyword(last):
                 calls.setdefault(last, set()).update(kinds_of(entry, specs_of(entry)[place]))
     return {
-        "functions": functions, "function_globs": list(function_globs.items()), "methods": methods, "types": types,
-        "type_globs": list(type_globs.items()), "receivers": any_receiver, "names": names,
+        "functions": functions,
+        "function_globs": list(function_globs.items()),
+        "methods": methods,
+        "types": types,
+        "type_globs": list(type_globs.items()),
+        "receivers": any_receiver,
+        "names": names,
         "calls": {name: sorted(kinds) for name, kinds in calls.items()},
     }
 
 
 def join_indexes(base: dict[str, Any], more: dict[str, Any]) -> dict[str, Any]:
-    """Return an index of both; neither is changed. Kinds only grow, also where an entry is replaced: triage may see more, never less."""
+    """Return an index of both; neither is changed. Kinds only grow, also where an entry is replaced: triage may see
+    more, never less."""
     joined: dict[str, Any] = {}
     for name, old in base.items():
         new = more[name]
@@ -365,15 +440,35 @@ def join_indexes(base: dict[str, Any], more: dict[str, Any]) -> dict[str, Any]:
 
 
 _WRITING = {
-    "write": ("write",), "atomic": ("write",), "append": ("write",), "create": ("create", "write"), "add": ("create", "write"),
-    "delete": ("delete", "write"), "remove": ("delete", "write"), "persist": ("write",), "set_write": ("write", "conditional"),
-    "upsert": ("write", "create"), "merge": ("write",), "flush": ("write",), "commit": ("write",),
+    "write": ("write",),
+    "atomic": ("write",),
+    "append": ("write",),
+    "create": ("create", "write"),
+    "add": ("create", "write"),
+    "delete": ("delete", "write"),
+    "remove": ("delete", "write"),
+    "persist": ("write",),
+    "set_write": ("write", "conditional"),
+    "upsert": ("write", "create"),
+    "merge": ("write",),
+    "flush": ("write",),
+    "commit": ("write",),
 }
 _KINDS: dict[str, tuple[str, ...]] = {
     **_WRITING,
     "run": ("read", "write", "conditional", "create", "delete", "lock", "unlock", "begin"),
-    "read": ("read",), "fetch": ("read",), "load": ("read",), "many": ("read",), "scalar": ("read",), "check_exists": ("read",), "reload": ("read",),
-    "lock": ("lock",), "unlock": ("unlock",), "begin": ("begin",), "transaction": ("begin",), "replay": ("replay", "policy"),
+    "read": ("read",),
+    "fetch": ("read",),
+    "load": ("read",),
+    "many": ("read",),
+    "scalar": ("read",),
+    "check_exists": ("read",),
+    "reload": ("read",),
+    "lock": ("lock",),
+    "unlock": ("unlock",),
+    "begin": ("begin",),
+    "transaction": ("begin",),
+    "replay": ("replay", "policy"),
     "mutation": ("change",),
 }
 #: Lists whose words mean something else in these tables.
@@ -381,19 +476,27 @@ _KINDS_OF_TABLE: dict[tuple[str, str], tuple[str, ...]] = {
     **{("retry", op): ("replay", "policy") for op in ("decorator", "loop", "call")},
     ("retry", "policy"): ("policy",),
     ("effect", "call"): ("effect",),
-    ("lock", "make"): ("lock",), ("lock", "enter"): ("lock",), ("lock", "extend"): ("lock", "write"),
-    ("tool", "decorator"): ("tool",), ("tool", "register"): ("tool",), ("tool", "schema"): ("tool", "schema"),
+    ("lock", "make"): ("lock",),
+    ("lock", "enter"): ("lock",),
+    ("lock", "extend"): ("lock", "write"),
+    ("tool", "decorator"): ("tool",),
+    ("tool", "register"): ("tool",),
+    ("tool", "schema"): ("tool", "schema"),
     ("transaction", "enter"): ("begin",),
     ("builder", "upsert"): ("write", "create", "conditional"),
 }
 _KINDS_OF_START = {
-    "select": ("read",), "update": ("write", "conditional"), "delete": ("delete", "write", "conditional"), "insert": ("create", "write"),
+    "select": ("read",),
+    "update": ("write", "conditional"),
+    "delete": ("delete", "write", "conditional"),
+    "insert": ("create", "write"),
     "text": _KINDS["run"],
 }
 
 
 def kinds_of(entry: dict, spec: tuple) -> frozenset[str]:
-    """Return the triage kinds that a call of this spec can have: never fewer than the walk can see (see rules/README.md)."""
+    """Return the triage kinds that a call of this spec can have: never fewer than the walk can see (see
+    rules/README.md)."""
     op, (_, params, returns, _), settings = spec
     if "kinds" in settings:
         return frozenset(settings["kinds"])
@@ -406,7 +509,13 @@ def kinds_of(entry: dict, spec: tuple) -> frozenset[str]:
         kinds.add("lock")
     if op in _WRITING:
         headers = "headers" in roles and (fields.get("precondition_headers") or fields.get("create_headers"))
-        if roles & {"precondition", "filter", "create_only"} or headers or settings.get("conflict") or settings.get("always_conditional") or fields.get("always_conditional"):
+        if (
+            roles & {"precondition", "filter", "create_only"}
+            or headers
+            or settings.get("conflict")
+            or settings.get("always_conditional")
+            or fields.get("always_conditional")
+        ):
             kinds.add("conditional")
         if "create_only" in roles:
             kinds.add("create")

@@ -1,4 +1,6 @@
-"""The whole of `rules/` → plain data. Imported only when TOML has to be parsed (a changed checkout, the wheel's build)."""
+"""The whole of `rules/` → plain data. Imported only when TOML has to be parsed (a changed checkout, the wheel's
+build)."""
+
 from __future__ import annotations
 
 import hashlib
@@ -41,8 +43,13 @@ def compile_rules(folder: str) -> dict[str, Any]:
     for name, data in files.items():
         digest.update(f"{name}\0{len(data)}\0".encode("utf-8", "surrogateescape") + data)
     return {
-        "format": FORMAT, "digest": digest.hexdigest(), "entries": entries, "patterns": patterns, "index": index_entries(entries),
-        "pages": catalog, "precedence": precedence,
+        "format": FORMAT,
+        "digest": digest.hexdigest(),
+        "entries": entries,
+        "patterns": patterns,
+        "index": index_entries(entries),
+        "pages": catalog,
+        "precedence": precedence,
     }
 
 
@@ -50,12 +57,13 @@ def _check_pages(catalog: list[dict]) -> None:
     seen: dict[str, str] = {}
     for page in catalog:
         if page["code"] in seen:
-            raise KnowledgeError(page["path"], 1, f'{page["code"]} is the code of {seen[page["code"]]} already')
+            raise KnowledgeError(page["path"], 1, f"{page['code']} is the code of {seen[page['code']]} already")
         seen[page["code"]] = page["path"]
 
 
 def _precedence(text: str, path: str) -> list[list[str]]:
-    """Read `[[order]] group, slugs, why`. Raises KnowledgeError for a wrong shape or when the orders contradict each other."""
+    """Read `[[order]] group, slugs, why`. Raises KnowledgeError for a wrong shape or when the orders contradict each
+    other."""
     document = parse_toml(text, path)
     lines = TomlLines(text)
     for key in document:
@@ -71,18 +79,24 @@ def _precedence(text: str, path: str) -> list[list[str]]:
             raise KnowledgeError(path, line, '"order" is an array of tables: write [[order]]')
         for key, value in row.items():
             if key not in ("group", "slugs", "why"):
-                raise KnowledgeError(path, lines.key(line, key), f'unknown field "{key}" in [[order]]; one of: group, slugs, why')
+                raise KnowledgeError(
+                    path, lines.key(line, key), f'unknown field "{key}" in [[order]]; one of: group, slugs, why'
+                )
             if key != "slugs" and not isinstance(value, str):
                 raise KnowledgeError(path, lines.key(line, key), f'"{key}" must be a string')
         group, slugs = row.get("group"), row.get("slugs")
         if group not in pages.GROUPS:
-            raise KnowledgeError(path, lines.key(line, "group"), f'[[order]] needs group, one of: {", ".join(pages.GROUPS)}')
+            raise KnowledgeError(
+                path, lines.key(line, "group"), f"[[order]] needs group, one of: {', '.join(pages.GROUPS)}"
+            )
         if not isinstance(slugs, list) or len(slugs) < 2 or not all(isinstance(slug, str) for slug in slugs):
-            raise KnowledgeError(path, lines.key(line, "slugs"), '[[order]] needs slugs, a list of at least two')
+            raise KnowledgeError(path, lines.key(line, "slugs"), "[[order]] needs slugs, a list of at least two")
         orders.append(slugs)
         loop = _loop(orders)
         if loop:
-            raise KnowledgeError(path, lines.key(line, "slugs"), f"the orders contradict each other: {' > '.join(loop)}")
+            raise KnowledgeError(
+                path, lines.key(line, "slugs"), f"the orders contradict each other: {' > '.join(loop)}"
+            )
     return orders
 
 
@@ -106,7 +120,7 @@ def _loop(orders: list[list[str]]) -> list[str]:
                 stack.pop()
             elif state.get(nxt) == 1:
                 path = [name for name, _ in stack]
-                return [*path[path.index(nxt):], nxt]
+                return [*path[path.index(nxt) :], nxt]
             elif not state.get(nxt):
                 state[nxt] = 1
                 stack.append((nxt, iter(sorted(after.get(nxt, ())))))

@@ -1,10 +1,12 @@
 """Where the content of `rules/` comes from: the wheel's compiled module, the checkout's cache file, or the TOML itself.
 
-Only plain data is stored, in marshal's version 4, which Python 3.10 to 3.14 all read. A cache is never needed: whatever goes
-wrong with it, the TOML is parsed.
+Only plain data is stored, in marshal's version 4, which Python 3.10 to 3.14 all read. A cache is never needed:
+whatever goes wrong with it, the TOML is parsed.
 """
+
 from __future__ import annotations
 
+import gc
 import marshal
 import os
 import zlib
@@ -36,7 +38,9 @@ def load_data() -> dict[str, Any]:
     if data is not None:
         return data
     if folder is None:
-        raise KnowledgeError(os.path.join(_PACKAGE, "rules"), 0, "the rules are missing: the installation is incomplete")
+        raise KnowledgeError(
+            os.path.join(_PACKAGE, "rules"), 0, "the rules are missing: the installation is incomplete"
+        )
     return cached(folder)
 
 
@@ -46,7 +50,9 @@ def rule_files(folder: str) -> Iterator[tuple[str, os.DirEntry]]:
     for part, ending in (("vocabulary", ".toml"), ("catalog", ".md"), ("", ".toml")):
         try:
             with os.scandir(os.path.join(folder, part)) as found:
-                entries = sorted((entry for entry in found if entry.name.endswith(ending)), key=lambda entry: entry.name)
+                entries = sorted(
+                    (entry for entry in found if entry.name.endswith(ending)), key=lambda entry: entry.name
+                )
         except OSError:
             continue
         for entry in entries:
@@ -79,6 +85,17 @@ def _packed(data: dict[str, Any]) -> dict[str, Any]:
     return {**data, "entries": entries}
 
 
+def _unmarshal(content: Any) -> Any:
+    # Thousands of containers that all stay: the collector would walk them over and over (half of the load's time).
+    enabled = gc.isenabled()
+    gc.disable()
+    try:
+        return marshal.loads(content)
+    finally:
+        if enabled:
+            gc.enable()
+
+
 # --- the wheel's module ------------------------------------------------------------------------------------------
 def _shipped(folder: str | None) -> dict[str, Any] | None:
     """Return the data of `noclobber/_rules.py` when it is there and fits the TOML beside it, else None."""
@@ -89,13 +106,14 @@ def _shipped(folder: str | None) -> dict[str, Any] | None:
             return None
         if folder is not None and checksum(read_files(folder)) != _rules.CHECKSUM:
             return None
-        return marshal.loads(_rules.DATA)
+        return _unmarshal(_rules.DATA)
     except (ImportError, AttributeError, ValueError, EOFError, TypeError, KnowledgeError):
         return None
 
 
 def module_source(folder: str) -> str:
-    """Return the text of `noclobber/_rules.py` for the rules in `folder` (for the wheel's build). Raises KnowledgeError."""
+    """Return the text of `noclobber/_rules.py` for the rules in `folder` (for the wheel's build). Raises
+    KnowledgeError."""
     from noclobber.knowledge.compile import compile_rules
 
     data = compile_rules(folder)
@@ -108,7 +126,8 @@ def module_source(folder: str) -> str:
 
 # --- the checkout's cache ----------------------------------------------------------------------------------------
 def cached(folder: str) -> dict[str, Any]:
-    """Return the compiled form of `folder`, from the cache file when no file changed since, else parsed (and stored)."""
+    """Return the compiled form of `folder`, from the cache file when no file changed since, else parsed (and
+    stored)."""
     key = _state(folder)
     path = _cache_file(folder)
     data = _read_cache(path, key) if path else None
@@ -165,7 +184,9 @@ def _private_temporary() -> str | None:
         stat = os.lstat(folder)
     except OSError:
         return None
-    if hasattr(os, "getuid") and (stat.st_uid != user or stat.st_mode & 0o022 or not os.path.isdir(folder) or os.path.islink(folder)):
+    if hasattr(os, "getuid") and (
+        stat.st_uid != user or stat.st_mode & 0o022 or not os.path.isdir(folder) or os.path.islink(folder)
+    ):
         return None  # somebody else could plant a file
     return folder
 
@@ -175,10 +196,11 @@ def _read_cache(path: str, key: bytes) -> dict[str, Any] | None:
     try:
         with open(path, "rb") as stream:
             content = stream.read()
+        view = memoryview(content)  # slices of it copy nothing
         length = int(content[8:16])
-        if content[16:16 + length] != key or int(content[:8], 16) != zlib.crc32(content[8:]):
+        if view[16 : 16 + length] != key or int(content[:8], 16) != zlib.crc32(view[8:]):
             return None
-        data = marshal.loads(memoryview(content)[16 + length:])
+        data = _unmarshal(view[16 + length :])
         return data if isinstance(data, dict) else None
     except (OSError, ValueError, EOFError, TypeError):
         return None

@@ -1,4 +1,6 @@
-"""The vocabulary in words, and its checks: what `noclobber stores list | explain | check` prints. Imported by the CLI only."""
+"""The vocabulary in words, and its checks: what `noclobber stores list | explain | check` prints. Imported by the CLI
+only."""
+
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
@@ -12,14 +14,51 @@ from noclobber.knowledge.tables import TABLES, TOP_KEYS
 
 #: Roles worth a word of their own, in the order they are told.
 _TOLD_ROLES = (
-    "table", "key", "ident", "filter", "payload", "entity", "instance", "fields", "operators", "columns", "sql", "statement", "params", "precondition",
-    "create_only", "exists_only", "headers", "method", "lock", "txn", "func", "ttl", "idempotency_key", "on", "stop", "wait",
+    "table",
+    "key",
+    "ident",
+    "filter",
+    "payload",
+    "entity",
+    "instance",
+    "fields",
+    "operators",
+    "columns",
+    "sql",
+    "statement",
+    "params",
+    "precondition",
+    "create_only",
+    "exists_only",
+    "headers",
+    "method",
+    "lock",
+    "txn",
+    "func",
+    "ttl",
+    "idempotency_key",
+    "on",
+    "stop",
+    "wait",
 )
-_TOLD_SETTINGS = ("value", "witness", "conflict", "outcome", "requires", "noop_on", "scope", "ttl", "writes", "rows", "on")
+_TOLD_SETTINGS = (
+    "value",
+    "witness",
+    "conflict",
+    "outcome",
+    "requires",
+    "noop_on",
+    "scope",
+    "ttl",
+    "writes",
+    "rows",
+    "on",
+)
 
 
 def describe_call(spec: Spec) -> str:
-    """Return one line: 'redis write set(name, value, …) · key: name · payload: value · precondition: ifeq · conflict: returns None'."""
+    """Return one line: 'redis write set(name, value, …) · key: name · payload: value · precondition: ifeq · conflict:
+    returns None'."""
     parts = [f"{spec.entry.id} {spec.op} {shown(spec.signature)}"]
     for role in _TOLD_ROLES:
         names = [_param_name(param) for param in spec.signature.params if param.role == role]
@@ -27,7 +66,9 @@ def describe_call(spec: Spec) -> str:
             parts.append(f"{role.replace('_', ' ')}: {', '.join(names)}")
     for name in _TOLD_SETTINGS:
         value = spec.get(name)
-        if value not in (None, "", []) and not (name in ("witness", "value") and spec.op not in ("read", "load", "many", "fetch")):
+        if value not in (None, "", []) and not (
+            name in ("witness", "value") and spec.op not in ("read", "load", "many", "fetch")
+        ):
             parts.append(f"{name.replace('_', ' ')}: {', '.join(value) if isinstance(value, list) else value}")
     if spec.signature.returns:
         parts.append(f"gives {spec.signature.returns}")
@@ -44,14 +85,17 @@ def describe_entry(entry: Entry) -> str:
 
 def shown(signature: Signature) -> str:
     """Return the signature without roles and defaults: 'set(name, value, …)'."""
-    named = [_param_name(param) for param in signature.params if param.name != "_" or param.kind not in ("var", "varkw")]
+    named = [
+        _param_name(param) for param in signature.params if param.name != "_" or param.kind not in ("var", "varkw")
+    ]
     if len(named) > 3:
         named = [*named[:3], "…"]
     return f"{signature.name.lstrip('._') if signature.name.startswith('_.') else signature.name}({', '.join(named)})"
 
 
 def stores_table(vocabulary: Vocabulary) -> list[tuple[str, ...]]:
-    """Return rows of texts, the headings first: kind, id, receivers, calls, guard, verified, origin. Users' entries come first."""
+    """Return rows of texts, the headings first: kind, id, receivers, calls, guard, verified, origin. Users' entries
+    come first."""
     rows = []
     for kind in TABLES:
         for entry in vocabulary.entries(kind):
@@ -61,14 +105,31 @@ def stores_table(vocabulary: Vocabulary) -> list[tuple[str, ...]]:
                     counts[spec.op] = counts.get(spec.op, 0) + 1
             calls = ", ".join(f"{count} {op.replace('_', ' ')}" for op, count in counts.items())
             origin = f"{entry.origin[0]}:{entry.origin[1]}" if entry.user else "built in"
-            rows.append((not entry.user, (kind, entry.id, _receivers(entry), calls, _guard(entry), str(entry.fields.get("verified", "")), origin)))
+            rows.append(
+                (
+                    not entry.user,
+                    (
+                        kind,
+                        entry.id,
+                        _receivers(entry),
+                        calls,
+                        _guard(entry),
+                        str(entry.fields.get("verified", "")),
+                        origin,
+                    ),
+                )
+            )
     rows.sort(key=lambda row: row[0])
     return [("kind", "id", "receivers", "calls", "guard", "verified", "origin"), *(row for _, row in rows)]
 
 
 def _receivers(entry: Entry) -> str:
     fields = entry.fields
-    texts = [*fields.get("types", ()), *fields.get("base", ()), *(f"{module}.*" for module in fields.get("functions", ()))]
+    texts = [
+        *fields.get("types", ()),
+        *fields.get("base", ()),
+        *(f"{module}.*" for module in fields.get("functions", ())),
+    ]
     texts = texts or [spec.signature.name for spec in entry.specs if "." in spec.signature.name]
     texts = texts or [f"named {glob}" for glob in fields.get("names", ())]
     return f"{texts[0]} and {len(texts) - 1} more" if len(texts) > 1 else "".join(texts)
@@ -103,9 +164,11 @@ def _text(value: Any) -> str:
 
 # --- stores check ------------------------------------------------------------------------------------------------
 def check_file(path: str, vocabulary: Vocabulary | None = None) -> list[KnowledgeError]:
-    """Return everything that is wrong with a vocabulary file, a pyproject.toml, a `_names.toml` or a rule page, [] when it is usable.
+    """Return everything that is wrong with a vocabulary file, a pyproject.toml, a `_names.toml` or a rule page, []
+    when it is usable.
 
-    `vocabulary`: what `extends` and `disable` may name (default: the built-in one). Imports nothing that the file names; never raises.
+    `vocabulary`: what `extends` and `disable` may name (default: the built-in one). Imports nothing that the file
+    names; never raises.
     """
     from noclobber.knowledge import pages
     from noclobber.knowledge.build import Layer, merge
@@ -145,13 +208,17 @@ class Mismatch:
     origin: tuple[str, int]
 
     def __str__(self) -> str:
-        return f"{self.origin[0]}:{self.origin[1]}: {self.target}: {self.message} (in \"{self.call}\" of {self.id})"
+        return f'{self.origin[0]}:{self.origin[1]}: {self.target}: {self.message} (in "{self.call}" of {self.id})'
 
 
-def verify_signatures(vocabulary: Vocabulary, *, kinds: Iterable[str] = tuple(TABLES), user_only: bool = False) -> list[Mismatch]:
-    """Import the types and functions that the entries name and compare parameter names and positions with `inspect.signature`.
+def verify_signatures(
+    vocabulary: Vocabulary, *, kinds: Iterable[str] = tuple(TABLES), user_only: bool = False
+) -> list[Mismatch]:
+    """Import the types and functions that the entries name and compare parameter names and positions with
+    `inspect.signature`.
 
-    What is not installed, or has no signature to look at, is passed over. Runs the imported packages' top-level code: only on request.
+    What is not installed, or has no signature to look at, is passed over. Runs the imported packages' top-level code:
+    only on request.
     """
     found: list[Mismatch] = []
     for kind in kinds:
@@ -170,24 +237,34 @@ def _verify_entry(entry: Entry) -> Iterator[Mismatch]:
         if "." in signature.name:
             targets = [signature.name]
         else:
-            targets = [f"{owner}.{signature.name}" for owner in (*(spec.settings.get("on") or types), *entry.fields.get("functions", ()))]
+            targets = [
+                f"{owner}.{signature.name}"
+                for owner in (*(spec.settings.get("on") or types), *entry.fields.get("functions", ()))
+            ]
         problems: list[tuple[str, str]] = []
+        # A method need not be in every type of the entry: it is missing only when all types could be looked at.
+        # The queries of an ORM come from attributes of its models (`objects`), which have no type here.
+        may_be_elsewhere = bool(spec.get("since") or spec.get("until")) or (
+            entry.kind == "orm" and "." not in signature.name
+        )
         for target in targets:
             problem = _verify_target(target, signature, "." not in signature.name)
             if problem == "":  # fits one of the types: the entry is right about it
                 break
-            if problem is not None:
+            if problem is None:
+                may_be_elsewhere = True
+            else:
                 problems.append((target, problem))
         else:
-            versioned = spec.get("since") or spec.get("until")
-            for target, problem in problems:
-                if not (versioned and problem == "no such name"):
+            problems.sort(key=lambda found: found[1] == _ABSENT)  # a difference says more than an absence
+            for target, problem in problems[:1]:
+                if problem != _ABSENT or not may_be_elsewhere:
                     yield Mismatch(entry.kind, entry.id, signature.text, target, problem, entry.origin)
-                    break
 
 
 def _verify_target(dotted: str, signature: Signature, method: bool) -> str | None:
-    """Return "" when the model fits, a message when it does not, None when nothing can be said."""
+    """Return "" when the model fits or the thing has no signature to compare, a message when it does not fit, None
+    when it is not installed."""
     import inspect
 
     if "*" in dotted:
@@ -197,13 +274,11 @@ def _verify_target(dotted: str, signature: Signature, method: bool) -> str | Non
         return None
     owner, thing = found
     if thing is _MISSING:
-        return "no such name"
+        return _ABSENT
     try:
         real = list(inspect.signature(thing).parameters.values())
-    except (ValueError, TypeError):
-        return None
-    except Exception:  # noqa: BLE001 - code of the imported package may do anything here
-        return None
+    except Exception:  # noqa: BLE001 - builtins have none; a package's own __signature__ may raise anything
+        return ""
     if inspect.isclass(owner) and method:
         static = inspect.getattr_static(owner, dotted.rpartition(".")[2], None)
         if not isinstance(static, (classmethod, staticmethod)) and real and not inspect.ismethod(thing):
@@ -246,10 +321,12 @@ class _Missing:
 
 
 _MISSING = _Missing()
+_ABSENT = "no such name"
 
 
 def _import(dotted: str) -> tuple[Any, Any] | None:
-    """Return (owner, thing) of a dotted name; thing is _MISSING when its package is there and it is not; None: not installed."""
+    """Return (owner, thing) of a dotted name; thing is _MISSING when its package is there and it is not; None: not
+    installed."""
     import importlib
     import warnings
 

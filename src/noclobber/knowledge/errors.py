@@ -3,6 +3,7 @@
 tomllib gives values without positions, so the line of an entry is looked up in the text afterwards: table headers are
 counted, then the key, then the value's own text. It only ever serves an error message, so a near miss is harmless.
 """
+
 from __future__ import annotations
 
 TYPE_CHECKING = False
@@ -19,13 +20,15 @@ class Record:
     __slots__ = ()
 
     def __repr__(self) -> str:
-        return f"{type(self).__name__}({', '.join(f'{name}={getattr(self, name)!r}' for name in self.__slots__ if name[0] != '_')})"
+        told = ", ".join(f"{name}={getattr(self, name)!r}" for name in self.__slots__ if name[0] != "_")
+        return f"{type(self).__name__}({told})"
 
 
 class KnowledgeError(Exception):
     """Something in `rules/` or in a user's tables cannot be used.
 
-    `path`: the file as it was named; `line`: 1-based, 0 when the file as a whole is meant; `message`: names the nearest valid word.
+    `path`: the file as it was named; `line`: 1-based, 0 when the file as a whole is meant; `message`: names the
+    nearest valid word.
     """
 
     def __init__(self, path: str, line: int, message: str) -> None:
@@ -39,7 +42,8 @@ class KnowledgeError(Exception):
 
 
 def nearest(word: str, valid: Iterable[str]) -> str:
-    """Return '; did you mean "x"?' for the valid word closest to `word`, else '; one of: …' for a short list, else ''."""
+    """Return '; did you mean "x"?' for the valid word closest to `word`, else '; one of: …' for a short list, else
+    ''."""
     import difflib
 
     words = sorted(set(valid))
@@ -70,7 +74,8 @@ class TomlLines:
         return found[-1] if found else self._find_key(name.rpartition(".")[2], 1, len(self.lines) + 1)
 
     def key(self, start: int, *path: str) -> int:
-        """Return the line of key `path[0]` in the block that begins at line `start`; further parts are texts to find from there on.
+        """Return the line of key `path[0]` in the block that begins at line `start`; further parts are texts to find
+        from there on.
 
         Falls back to the last line that was found, at worst `start`.
         """
@@ -102,7 +107,11 @@ def _unescaped(text: str) -> str:
 
 def table_prefix(text: str) -> str:
     """Return what stands before vocabulary tables in the text: "tool.noclobber." in a pyproject.toml, else ""."""
-    return "tool.noclobber." if any(line.lstrip("[ \t").startswith("tool.noclobber") for line in text.split("\n") if "[" in line) else ""
+    return (
+        "tool.noclobber."
+        if any(line.lstrip("[ \t").startswith("tool.noclobber") for line in text.split("\n") if "[" in line)
+        else ""
+    )
 
 
 def parse_toml(text: str, path: str) -> dict:

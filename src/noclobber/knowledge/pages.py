@@ -1,4 +1,5 @@
 """Rule pages: `rules/catalog/<slug>.md`, TOML between `+++` lines, then fixed sections in a fixed order."""
+
 from __future__ import annotations
 
 from noclobber.knowledge.errors import KnowledgeError, Record, TomlLines, nearest, parse_toml
@@ -15,36 +16,91 @@ STATUSES = ("preview", "stable")
 FIXES = ("none", "sometimes", "always")
 GROUPS = ("write", "retry", "effect", "lock", "tool", "own")
 #: Roles of a timeline's steps: those of finding.ROLES (a test compares them) or "".
-STEP_ROLES = ("read", "witness", "change", "write", "lock", "unlock", "loop", "conflict", "transaction", "call", "effect", "key", "policy")
+STEP_ROLES = (
+    "read",
+    "witness",
+    "change",
+    "write",
+    "lock",
+    "unlock",
+    "loop",
+    "conflict",
+    "transaction",
+    "call",
+    "effect",
+    "key",
+    "policy",
+)
 SECTIONS = (
-    "What it does", "How the update is lost", "Example", "Use instead", "When it stays silent", "Known problems", "How to test it",
-    "Fix safety", "References",
+    "What it does",
+    "How the update is lost",
+    "Example",
+    "Use instead",
+    "When it stays silent",
+    "Known problems",
+    "How to test it",
+    "Fix safety",
+    "References",
 )
 #: Pages of the linter's own rules (0xx) need these only.
 OWN_SECTIONS = ("What it does", "Example")
 
 _STRINGS = ("code", "slug", "summary", "family", "group", "level", "severity", "scope", "since", "status", "fix")
-_WORDS = {
-    "group": GROUPS, "level": LEVELS, "severity": SEVERITIES, "scope": SCOPES, "status": STATUSES, "fix": FIXES,
-}
+_WORDS = {"group": GROUPS, "level": LEVELS, "severity": SEVERITIES, "scope": SCOPES, "status": STATUSES, "fix": FIXES}
 _OTHERS = ("trust", "needs", "options", "references", "variant", "timeline")
 _REQUIRED = ("code", "slug", "summary", "family", "group", "level", "severity", "scope", "since", "status")
 
 
 class Page(Record):
-    """One rule. `trust`: {"right": n, "wrong": n} findings read; `needs`: sets of kinds; `variants`: name → (level, severity);
-    `timeline`: (worker, role, text, state); `text`: everything after the front matter; `path`: as 'rules/catalog/x.md'."""
+    """One rule. `trust`: {"right": n, "wrong": n} findings read; `needs`: sets of kinds; `variants`: name → (level,
+    severity); `timeline`: (worker, role, text, state); `text`: everything after the front matter; `path`: as
+    'rules/catalog/x.md'."""
 
     __slots__ = (
-        "code", "slug", "summary", "family", "group", "level", "severity", "scope", "trust", "since", "status", "needs", "fix", "options", "references",
-        "variants", "timeline", "text", "path", "_sections",
+        "code",
+        "slug",
+        "summary",
+        "family",
+        "group",
+        "level",
+        "severity",
+        "scope",
+        "trust",
+        "since",
+        "status",
+        "needs",
+        "fix",
+        "options",
+        "references",
+        "variants",
+        "timeline",
+        "text",
+        "path",
+        "_sections",
     )
 
     def __init__(
-        self, *, code: str, slug: str, summary: str, family: str, group: str, level: str, severity: str, scope: str, since: str, status: str,
-        trust: dict[str, int] | None = None, needs: Iterable[Iterable[str]] = (), fix: str = "none", options: tuple[str, ...] = (),
-        references: tuple[str, ...] = (), variants: dict[str, tuple[str, str]] | None = None, timeline: tuple[tuple[str, str, str, str], ...] = (),
-        text: str = "", path: str = "",
+        self,
+        *,
+        code: str,
+        slug: str,
+        summary: str,
+        family: str,
+        group: str,
+        level: str,
+        severity: str,
+        scope: str,
+        since: str,
+        status: str,
+        trust: dict[str, int] | None = None,
+        needs: Iterable[Iterable[str]] = (),
+        fix: str = "none",
+        options: tuple[str, ...] = (),
+        references: tuple[str, ...] = (),
+        variants: dict[str, tuple[str, str]] | None = None,
+        timeline: tuple[tuple[str, str, str, str], ...] = (),
+        text: str = "",
+        path: str = "",
     ) -> None:
         self.code = code
         self.slug = slug
@@ -93,11 +149,14 @@ def group_of(code: str) -> str:
     hundred = code[3:4]
     if hundred == "4":
         return "write" if code[3:] in ("401", "402", "403") else "retry"
-    return {"0": "own", "1": "write", "2": "write", "3": "write", "5": "effect", "6": "lock", "7": "tool"}.get(hundred, "")
+    return {"0": "own", "1": "write", "2": "write", "3": "write", "5": "effect", "6": "lock", "7": "tool"}.get(
+        hundred, ""
+    )
 
 
 def parse(text: str, path: str) -> dict[str, Any]:
-    """Return the page as plain data (fields of Page; `needs` as tuples). `path`: as it is to be named, ending in `<slug>.md`.
+    """Return the page as plain data (fields of Page; `needs` as tuples). `path`: as it is to be named, ending in
+    `<slug>.md`.
 
     Raises KnowledgeError with the file's own line.
     """
@@ -112,7 +171,7 @@ def parse(text: str, path: str) -> dict[str, Any]:
     front = parse_toml(front_text, path)
     reader = _Front(front, path, TomlLines(front_text))
     data = reader.read()
-    body = "\n".join(lines[end + 1:]).strip("\n") + "\n"
+    body = "\n".join(lines[end + 1 :]).strip("\n") + "\n"
     _check_sections(lines, end + 1, path, data["code"].startswith("RMW0"))
     data["text"] = body
     data["path"] = path
@@ -162,7 +221,9 @@ class _Front:
         data["timeline"] = tuple(
             (row["worker"], row.get("role", ""), row["text"], row.get("state", ""))
             for row in self._tables(
-                "timeline", ("worker", "text"), {"worker": ("A", "B"), "role": ("", *STEP_ROLES), "text": None, "state": None}
+                "timeline",
+                ("worker", "text"),
+                {"worker": ("A", "B"), "role": ("", *STEP_ROLES), "text": None, "state": None},
             )
         )
         return data
@@ -175,7 +236,11 @@ class _Front:
 
     def _trust(self) -> dict[str, int]:
         value = self.front.get("trust", {"right": 0, "wrong": 0})
-        if not isinstance(value, dict) or set(value) != {"right", "wrong"} or not all(type(n) is int and n >= 0 for n in value.values()):
+        if (
+            not isinstance(value, dict)
+            or set(value) != {"right", "wrong"}
+            or not all(type(n) is int and n >= 0 for n in value.values())
+        ):
             raise self.error("trust", '"trust" must be {right = 0, wrong = 0}')
         return {"right": value["right"], "wrong": value["wrong"]}
 
@@ -195,7 +260,9 @@ class _Front:
                     raise self.error("needs", f'unknown kind "{kind}"{nearest(kind, TRIAGE_KINDS)}', f'"{kind}"')
         return tuple(tuple(sorted(set(kinds))) for kinds in value)
 
-    def _tables(self, key: str, required: tuple[str, ...], words: dict[str, tuple[str, ...] | None]) -> list[dict[str, str]]:
+    def _tables(
+        self, key: str, required: tuple[str, ...], words: dict[str, tuple[str, ...] | None]
+    ) -> list[dict[str, str]]:
         rows = self.front.get(key, [])
         if not isinstance(rows, list) or not all(isinstance(row, dict) for row in rows):
             raise self.error(key, f'"{key}" is an array of tables: write [[{key}]]')
@@ -232,12 +299,12 @@ def split_sections(lines: list[str], start: int, path: str) -> Iterator[tuple[st
             fence, opened = stripped[: len(stripped) - len(stripped.lstrip(stripped[0]))], number + 1
         elif line.startswith("## "):
             if title:
-                yield title, heading + 1, "\n".join(lines[heading + 1:number]).strip("\n")
+                yield title, heading + 1, "\n".join(lines[heading + 1 : number]).strip("\n")
             title, heading = line[3:].strip(), number
     if fence:
         raise KnowledgeError(path, opened, f"the code block is never closed with {fence}")
     if title:
-        yield title, heading + 1, "\n".join(lines[heading + 1:]).strip("\n")
+        yield title, heading + 1, "\n".join(lines[heading + 1 :]).strip("\n")
 
 
 def _check_sections(lines: list[str], start: int, path: str, own: bool) -> None:
@@ -248,7 +315,9 @@ def _check_sections(lines: list[str], start: int, path: str, own: bool) -> None:
         if title in found:
             raise KnowledgeError(path, line, f'a second section "{title}"')
         if found and SECTIONS.index(title) < SECTIONS.index(found[-1]):
-            raise KnowledgeError(path, line, f'the section "{title}" stands too late; the order is: {" · ".join(SECTIONS)}')
+            raise KnowledgeError(
+                path, line, f'the section "{title}" stands too late; the order is: {" · ".join(SECTIONS)}'
+            )
         if not text.strip():
             raise KnowledgeError(path, line, f'the section "{title}" is empty')
         found.append(title)

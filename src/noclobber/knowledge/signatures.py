@@ -3,6 +3,7 @@
 A signature is Python's own notation with roles as annotations: `set(name: key, value: payload, *, ex: ttl = None)`.
 The stored form is plain data (tuples), so that a start neither parses nor imports anything for it.
 """
+
 from __future__ import annotations
 
 from noclobber.knowledge.errors import Record, nearest
@@ -54,9 +55,9 @@ class Param(Record):
 class Bound(Record):
     """A call fitted to a signature.
 
-    `by_role`: role → [(parameter name, argument)] in parameter order; for `*names: key` and `**fields` one pair per argument
-    (with its keyword as the name). `by_name`: parameter name → argument, for all named parameters with or without a role.
-    `extra`: [(keyword or None, argument)] that the signature does not mention.
+    `by_role`: role → [(parameter name, argument)] in parameter order; for `*names: key` and `**fields` one pair per
+    argument (with its keyword as the name). `by_name`: parameter name → argument, for all named parameters with or
+    without a role. `extra`: [(keyword or None, argument)] that the signature does not mention.
     """
 
     __slots__ = ("by_role", "by_name", "extra")
@@ -82,8 +83,8 @@ def plain_literal(argument: Any) -> Any:
 
 
 class Signature(Record):
-    """`name`: "get", or dotted for a function ("requests.get"), "_.client" for any receiver, ".messages.create" for a path
-    from the receiver. `returns`: the text after `->`, else "". `text`: as written."""
+    """`name`: "get", or dotted for a function ("requests.get"), "_.client" for any receiver, ".messages.create" for a
+    path from the receiver. `returns`: the text after `->`, else "". `text`: as written."""
 
     __slots__ = ("name", "params", "returns", "text")
 
@@ -115,11 +116,11 @@ class Signature(Record):
     ) -> Bound | None:
         """Fit a call. `args`: the positional arguments before any `*x`; `keywords`: (name, argument) pairs in order.
 
-        open_star / open_kwargs: the call also has `*x` / `**x`, so a missing argument may be there. `literal` tells the literal
-        that an argument is, else NOTHING (the walker passes its own). Returns None when the call does not fit: a required
-        literal is another or unknown, a parameter before `/` is missing, or the call has no argument at all although the
-        first parameter has a role and no default (`queue.get()` is no `get(key)`). What the signature does not mention never
-        refuses: signatures may leave their tail out.
+        open_star / open_kwargs: the call also has `*x` / `**x`, so a missing argument may be there. `literal` tells
+        the literal that an argument is, else NOTHING (the walker passes its own). Returns None when the call does not
+        fit: a required literal is another or unknown, a parameter before `/` is missing, or the call has no argument
+        at all although the first parameter has a role and no default (`queue.get()` is no `get(key)`). What the
+        signature does not mention never refuses: signatures may leave their tail out.
         """
         bound = Bound()
         given = dict(keywords)
@@ -127,7 +128,10 @@ class Signature(Record):
         position = 0
         first = self.params[0] if self.params else None
         if (
-            first is not None and first.role and first.kind in ("pos", "posonly") and first.default is NOTHING
+            first is not None
+            and first.role
+            and first.kind in ("pos", "posonly")
+            and first.default is NOTHING
             and not (args or keywords or open_star or open_kwargs)
         ):
             return None
@@ -169,8 +173,11 @@ class Signature(Record):
         return bound
 
 
-def _keyword_with(param: Param, keywords: Sequence[tuple[str, Any]], used: set[str], literal: Callable[[Any], Any]) -> str | None:
-    """A bare literal is a position whose name the model does not know: `client('s3')` also fits `client(service_name='s3')`."""
+def _keyword_with(
+    param: Param, keywords: Sequence[tuple[str, Any]], used: set[str], literal: Callable[[Any], Any]
+) -> str | None:
+    """A bare literal is a position whose name the model does not know: `client('s3')` also fits
+    `client(service_name='s3')`."""
     if param.name:
         return None
     for name, argument in keywords:
@@ -205,7 +212,9 @@ def from_data(data: tuple) -> Signature:
         name,
         tuple(
             Param(
-                param, role, kind,
+                param,
+                role,
+                kind,
                 NOTHING if default is _STORED_NOTHING else default,
                 NOTHING if literal is _STORED_NOTHING else literal,
             )
@@ -224,9 +233,9 @@ class SignatureProblem(ValueError):
 def parse(text: str, roles: frozenset[str], *, literals: bool = False) -> tuple:
     """Return (name, params, returns, text) as plain data, params being (name, role, kind, default, literal).
 
-    A bare literal (`client('s3')`) and a literal annotation (`mode: 'w'`) require that value. `literals`: an unannotated
-    `name = literal` does so too (make, made_by), unless the literal is None; elsewhere it is a default.
-    A name without parentheses stands for `name(*_, **_)`. Raises SignatureProblem.
+    A bare literal (`client('s3')`) and a literal annotation (`mode: 'w'`) require that value. `literals`: an
+    unannotated `name = literal` does so too (make, made_by), unless the literal is None; elsewhere it is a default. A
+    name without parentheses stands for `name(*_, **_)`. Raises SignatureProblem.
     """
     whole = text.strip()
     if len(whole) > MAX_LENGTH:
@@ -251,7 +260,7 @@ def _split(text: str) -> tuple[str, str | None, str]:
     close_at = _closing(text, open_at)
     if close_at < 0:
         raise SignatureProblem(f'bad signature "{text}": "(" is never closed')
-    tail = text[close_at + 1:].strip()
+    tail = text[close_at + 1 :].strip()
     returns = ""
     if tail.startswith("->"):
         returns = tail[2:].strip()
@@ -260,11 +269,11 @@ def _split(text: str) -> tuple[str, str | None, str]:
     elif tail.startswith((".", "[", "(")):
         raise SignatureProblem(
             f'bad signature "{text}": one call only; give the step in between an entry of its own '
-            f'(`make = ["{text[:close_at + 1]} -> store:ID"]`, and the next step in the entry ID)'
+            f'(`make = ["{text[: close_at + 1]} -> store:ID"]`, and the next step in the entry ID)'
         )
     elif tail:
         raise SignatureProblem(f'bad signature "{text}": "{tail}" after the closing parenthesis')
-    return text[:open_at].strip(), text[open_at + 1:close_at], returns
+    return text[:open_at].strip(), text[open_at + 1 : close_at], returns
 
 
 def _closing(text: str, start: int) -> int:

@@ -2,14 +2,31 @@
 
 `rules/README.md` holds what `markdown()` writes; a test keeps the two equal. A new field is one line here.
 """
+
 from __future__ import annotations
 
 from dataclasses import dataclass, field
 
 #: Event kinds of triage (a page's `needs`; DESIGN §4).
 TRIAGE_KINDS = (
-    "read", "write", "conditional", "create", "delete", "lock", "unlock", "begin", "replay", "effect", "policy", "conflict",
-    "tool", "schema", "dump", "makekey", "change", "subscript",
+    "read",
+    "write",
+    "conditional",
+    "create",
+    "delete",
+    "lock",
+    "unlock",
+    "begin",
+    "replay",
+    "effect",
+    "policy",
+    "conflict",
+    "tool",
+    "schema",
+    "dump",
+    "makekey",
+    "change",
+    "subscript",
 )
 
 ROLES: dict[str, str] = {
@@ -68,11 +85,17 @@ class Table:
 
 
 _COMMON: dict[str, Field] = {
-    "id": Field("str", "name in messages, target of `extends` and `disable`; default: the last part of the first type or module"),
+    "id": Field(
+        "str", "name in messages, target of `extends` and `disable`; default: the last part of the first type or module"
+    ),
     "types": Field("list", "classes of the receiver, dotted; `*` globs (`*.OrderRepo`); subclasses count"),
     "functions": Field("list", "modules whose functions the undotted signatures are as well"),
-    "names": Field("list", "globs on the receiver's own name, used only when its type is unknown (one step of confidence)"),
-    "extends": Field("str", "copies the entry of that id; what stands here replaces the copy's (receivers are not copied)"),
+    "names": Field(
+        "list", "globs on the receiver's own name, used only when its type is unknown (one step of confidence)"
+    ),
+    "extends": Field(
+        "str", "copies the entry of that id; what stands here replaces the copy's (receivers are not copied)"
+    ),
     "since": Field("str", "first version of the library that has it; entries with since and until are both tried"),
     "until": Field("str", "last version of the library that has it"),
     "confidence": Field("str", "the best confidence a finding on it can have", ("high", "medium", "low")),
@@ -81,20 +104,33 @@ _COMMON: dict[str, Field] = {
     "doc": Field("str", "address of the library's documentation of it"),
 }
 _OUTCOME: dict[str, Field] = {
-    "conflict": Field("list", "how a refused write shows: `raises pkg.Error[code=X]`, `returns 0`, `.matched_count == 0`, `status 412, 409`, `in result`"),
+    "conflict": Field(
+        "list",
+        "how a refused write shows: `raises pkg.Error[code=X]`, `returns 0`, `.matched_count == 0`, `status 412, "
+        "409`, `in result`",
+    ),
     "outcome": Field("list", "paths on the result that tell the outcome (`.rowcount`); `none`: it cannot be learnt"),
     "value": Field("str", "path from a read's result to the record's value (`['Body'].read()`)"),
-    "witness": Field("list", "paths to the version that came with the read (`['ETag']`); `.`: the value itself can be compared"),
+    "witness": Field(
+        "list", "paths to the version that came with the read (`['ETag']`); `.`: the value itself can be compared"
+    ),
     "on": Field("list", "only on receivers of these types", inline=True),
     "rows": Field("str", "what a fetch or read returns", ("one", "many", "value"), inline=True),
     "refreshes": Field("bool", "false: taking the lock does not re-read an object already loaded"),
     "requires": Field("str", "the lock counts only inside it: `transaction`, `autocommit=False`"),
     "noop_on": Field("list", "backends on which it silently does nothing"),
-    "context": Field("str", "what leaving `with` on the receiver does: commit or roll back, or only close", ("transaction", "close")),
+    "context": Field(
+        "str", "what leaving `with` on the receiver does: commit or roll back, or only close", ("transaction", "close")
+    ),
     "guard": Field("bool", "on begin: reads after it and before the commit are protected (WATCH)"),
     "needs": Field("list", "on commit: the call that must stand between (`multi()`)"),
     "after_begin": Field("str", "on begin: the word of the begin that must be given to guard", inline=True),
-    "writes": Field("str", "which columns a persist writes", ("all columns", "changed columns", "named columns", "loaded columns"), inline=True),
+    "writes": Field(
+        "str",
+        "which columns a persist writes",
+        ("all columns", "changed columns", "named columns", "loaded columns"),
+        inline=True,
+    ),
     "locks": Field("bool", "the call locks the row it reads before it writes", inline=True),
     "filter": Field("str", "`chain`: the predicate stands in earlier links of the chain", ("chain",), inline=True),
     "always_conditional": Field("bool", "every such write carries a precondition"),
@@ -103,7 +139,9 @@ _OUTCOME: dict[str, Field] = {
     "ttl": Field("str|bool", "the lock expires by itself: name of the parameter, or true"),
     "fencing": Field("str", "path to the fencing token on the lock, or `none`"),
     "scope": Field("str", "whom the lock keeps out", ("process", "host", "cluster")),
-    "atomic_values": Field("list", "dotted names or globs whose calls or expressions are computed by the store (`F`, `Increment`)"),
+    "atomic_values": Field(
+        "list", "dotted names or globs whose calls or expressions are computed by the store (`F`, `Increment`)"
+    ),
     "kinds": Field("list", "triage kinds, when the list's own do not fit", TRIAGE_KINDS, inline=True),
     "result": Field("list", "on lock: how a refused acquire shows", inline=True),
     "unless": Field("list", "call shapes to which the entry does not apply", inline=True),
@@ -114,30 +152,69 @@ def _fields(*names: str, **own: Field) -> dict[str, Field]:
     return {**_COMMON, **{name: _OUTCOME[name] for name in names}, **own}
 
 
-_READ_HINTS = ("conflict", "outcome", "value", "witness", "on", "rows", "refreshes", "requires", "noop_on", "context", "always_conditional",
-               "per_item", "silent_if", "guard", "needs", "writes", "locks", "filter", "atomic_values", "kinds", "unless",
-               "after_begin", "result")
+_READ_HINTS = (
+    "conflict",
+    "outcome",
+    "value",
+    "witness",
+    "on",
+    "rows",
+    "refreshes",
+    "requires",
+    "noop_on",
+    "context",
+    "always_conditional",
+    "per_item",
+    "silent_if",
+    "guard",
+    "needs",
+    "writes",
+    "locks",
+    "filter",
+    "atomic_values",
+    "kinds",
+    "unless",
+    "after_begin",
+    "result",
+)
 
 TABLES: dict[str, Table] = {
     "store": Table(
         "a store: receivers and their reads and writes",
         ops={
-            "make": "calls that give such a receiver, `-> type`", "made_by": "short for make with `-> store:ID`",
+            "make": "calls that give such a receiver, `-> type`",
+            "made_by": "short for make with `-> store:ID`",
             "result": "methods that only return a typed thing (`cursor() -> sqlite3.Cursor`)",
-            "run": "the SQL text (language = \"sql\") or the builder's statement decides the role", "fetch": "rows of the last run",
-            "read": "reads a record", "write": "overwrites a record", "create": "creates; refuses or ignores what is there",
-            "delete": "deletes", "atomic": "computed by the store itself", "append": "adds to a log or list, overwrites nothing",
-            "lock": "takes a lock or returns a lock object", "unlock": "releases it", "begin": "opens a transaction or watch",
-            "commit": "commits it", "rollback": "rolls it back", "replay": "runs a callback, perhaps several times",
+            "run": 'the SQL text (language = "sql") or the builder\'s statement decides the role',
+            "fetch": "rows of the last run",
+            "read": "reads a record",
+            "write": "overwrites a record",
+            "create": "creates; refuses or ignores what is there",
+            "delete": "deletes",
+            "atomic": "computed by the store itself",
+            "append": "adds to a log or list, overwrites nothing",
+            "lock": "takes a lock or returns a lock object",
+            "unlock": "releases it",
+            "begin": "opens a transaction or watch",
+            "commit": "commits it",
+            "rollback": "rolls it back",
+            "replay": "runs a callback, perhaps several times",
             "check": "looks at the outcome (`raise_for_status()`)",
         },
         fields=_fields(
-            *_READ_HINTS, "ttl", "fencing", "scope",
+            *_READ_HINTS,
+            "ttl",
+            "fencing",
+            "scope",
             family=Field("str", "chooses the rule", ("sql", "http", "object", "document", "key", "accessor", "file")),
             language=Field("str", "switches an expression engine on", ("sql", "mongo", "dynamodb")),
             dialect=Field("str", "SQL dialect by sqlglot's name"),
-            paramstyle=Field("str", "placeholders of the driver", ("qmark", "numeric", "named", "format", "pyformat", "dollar")),
-            witness_from=Field("str", "`same`: a witness from another read of the key is a split witness", ("same", "any")),
+            paramstyle=Field(
+                "str", "placeholders of the driver", ("qmark", "numeric", "named", "format", "pyformat", "dollar")
+            ),
+            witness_from=Field(
+                "str", "`same`: a witness from another read of the key is a split witness", ("same", "any")
+            ),
             status=Field("str", "path to the status of a response (`.status_code`)"),
             checked_by=Field("list", "expressions on the result that count as looking at it (`.ok`, `bool`)"),
             key_fields=Field("list", "id names inside a filter; default `id`, `pk`, `_id`"),
@@ -155,17 +232,34 @@ TABLES: dict[str, Table] = {
     "orm": Table(
         "attribute-tracking objects: loads, persists, atomic expressions",
         ops={
-            "make": "calls that give a session or query, `-> type`", "made_by": "short for make with `-> orm:ID`",
-            "result": "methods that only return a typed thing", "chain": "methods that keep a query a query; `*`: every unknown method",
-            "filter": "chain methods that narrow the query", "lock": "chain methods or calls that lock the rows read",
-            "load": "ends in one object", "many": "ends in several objects", "scalar": "ends in a value", "check_exists": "tells whether rows exist",
-            "persist": "writes the object it is called on", "set_write": "one statement that writes the rows of the query",
-            "create": "creates a row", "upsert": "creates or overwrites", "reload": "reads the object again", "add": "attaches an object to the session",
-            "merge": "copies an object's values over the row", "flush": "writes the session's changes", "commit": "writes and commits them",
-            "rollback": "drops them", "begin": "opens a transaction", "remove": "deletes objects or the rows of the query",
-            "run": "executes a statement that a builder made, or SQL text", "fetch": "rows of the last run",
-            "transaction": "context managers and decorators that are a transaction", "after_commit": "runs a callback after the commit",
-            "replay": "runs a callback, perhaps several times", "mutation": "marks an attribute as changed (`flag_modified`)",
+            "make": "calls that give a session or query, `-> type`",
+            "made_by": "short for make with `-> orm:ID`",
+            "result": "methods that only return a typed thing",
+            "chain": "methods that keep a query a query; `*`: every unknown method",
+            "filter": "chain methods that narrow the query",
+            "lock": "chain methods or calls that lock the rows read",
+            "load": "ends in one object",
+            "many": "ends in several objects",
+            "scalar": "ends in a value",
+            "check_exists": "tells whether rows exist",
+            "persist": "writes the object it is called on",
+            "set_write": "one statement that writes the rows of the query",
+            "create": "creates a row",
+            "upsert": "creates or overwrites",
+            "reload": "reads the object again",
+            "add": "attaches an object to the session",
+            "merge": "copies an object's values over the row",
+            "flush": "writes the session's changes",
+            "commit": "writes and commits them",
+            "rollback": "drops them",
+            "begin": "opens a transaction",
+            "remove": "deletes objects or the rows of the query",
+            "run": "executes a statement that a builder made, or SQL text",
+            "fetch": "rows of the last run",
+            "transaction": "context managers and decorators that are a transaction",
+            "after_commit": "runs a callback after the commit",
+            "replay": "runs a callback, perhaps several times",
+            "mutation": "marks an attribute as changed (`flag_modified`)",
             "expire": "makes the next access of the object read again",
         },
         fields=_fields(
@@ -173,10 +267,17 @@ TABLES: dict[str, Table] = {
             base=Field("list", "base classes of the models, dotted or globs"),
             model_modules=Field("list", "globs of modules that models live in"),
             manager=Field("list", "globs of attribute names that give a query (`objects`, `*_set`)"),
-            unit_of_work=Field("bool", "true: the diagnostic stands at the line that changes the object (SQLAlchemy); required"),
-            version_markers=Field("list", "what makes a model versioned: field classes, `__mapper_args__['version_id_col']`"),
+            unit_of_work=Field(
+                "bool", "true: the diagnostic stands at the line that changes the object (SQLAlchemy); required"
+            ),
+            version_markers=Field(
+                "list", "what makes a model versioned: field classes, `__mapper_args__['version_id_col']`"
+            ),
             conflict_errors=Field("list", "exceptions that tell a lost race"),
             key_fields=Field("list", "id names inside a filter; default `id`, `pk`"),
+            identity_map=Field(
+                "bool", "the load may return an object that is loaded already, without asking the database", inline=True
+            ),
             optimistic=Field("str", "the ORM itself checks old values", ("read attributes",)),
             lookup_separator=Field("str", "between a field and its lookup in keyword filters (`__`)"),
             family=Field("str", "chooses the rule", ("orm",)),
@@ -189,21 +290,48 @@ TABLES: dict[str, Table] = {
     "builder": Table(
         "calls that build a statement for `run`",
         ops={
-            "start": "begins a statement, `-> select|update|delete|insert|text`", "filter": "adds a predicate", "values": "gives the new values",
-            "lock": "locks the rows read", "chain": "keeps the statement; `*`: every unknown method", "upsert": "turns insert into insert-or-overwrite",
+            "start": "begins a statement, `-> select|update|delete|insert|text`",
+            "filter": "adds a predicate",
+            "values": "gives the new values",
+            "lock": "locks the rows read",
+            "chain": "keeps the statement; `*`: every unknown method",
+            "upsert": "turns insert into insert-or-overwrite",
             "columns": "chooses or returns columns (`returning`)",
         },
-        fields=_fields("on", "filter", "noop_on", "refreshes", "requires", "conflict", "outcome", "atomic_values", "kinds", "unless"),
+        fields=_fields(
+            "on",
+            "filter",
+            "noop_on",
+            "refreshes",
+            "requires",
+            "conflict",
+            "outcome",
+            "atomic_values",
+            "kinds",
+            "unless",
+        ),
     ),
     "effect": Table(
         "external side effects",
         ops={
-            "make": "calls that give such a receiver, `-> type`", "made_by": "short for make with `-> effect:ID`",
-            "result": "methods that only return a typed thing", "call": "the effect", "after_commit": "defers a callback until the commit",
+            "make": "calls that give such a receiver, `-> type`",
+            "made_by": "short for make with `-> effect:ID`",
+            "result": "methods that only return a typed thing",
+            "call": "the effect",
+            "after_commit": "defers a callback until the commit",
         },
         fields=_fields(
-            "on", "conflict", "outcome", "kinds", "unless", "per_item",
-            kind=Field("str", "what is done outside", ("email", "sms", "chat", "payment", "publish", "enqueue", "http", "process", "model", "file", "remote")),
+            "on",
+            "conflict",
+            "outcome",
+            "kinds",
+            "unless",
+            "per_item",
+            kind=Field(
+                "str",
+                "what is done outside",
+                ("email", "sms", "chat", "payment", "publish", "enqueue", "http", "process", "model", "file", "remote"),
+            ),
             idempotency_headers=Field("list", "headers that make the call repeatable"),
             idempotent_if=Field("list", "call shapes that are repeatable"),
             auto_key=Field("str", "the library sends a key of its own for each", ("per call", "per attempt")),
@@ -213,13 +341,19 @@ TABLES: dict[str, Table] = {
     "retry": Table(
         "retry decorators, loops and policies",
         ops={
-            "decorator": "decorators that run the function again", "loop": "iterables or context managers that run the body again",
-            "call": "calls that run a callback again", "policy": "objects that configure a transport's retries", "make": "calls that give such a receiver, `-> type`",
+            "decorator": "decorators that run the function again",
+            "loop": "iterables or context managers that run the body again",
+            "call": "calls that run a callback again",
+            "policy": "objects that configure a transport's retries",
+            "make": "calls that give such a receiver, `-> type`",
             "made_by": "short for make with `-> retry:ID`",
         },
         fields=_fields(
-            "kinds", "unless",
-            on=Field("list", "parameters that say what is retried"), stop=Field("list", "parameters that bound it"), wait=Field("list", "parameters that pace it"),
+            "kinds",
+            "unless",
+            on=Field("list", "parameters that say what is retried"),
+            stop=Field("list", "parameters that bound it"),
+            wait=Field("list", "parameters that pace it"),
             unbounded_if=Field("list", "what makes it unbounded (`stop missing`, `stop_never`)"),
             jitter=Field("list", "functions or parameters that add jitter; `always`: by default"),
             default_on=Field("list", "what it retries when nothing is said"),
@@ -232,22 +366,39 @@ TABLES: dict[str, Table] = {
     "lock": Table(
         "free-standing locks",
         ops={
-            "make": "calls that give such a lock, `-> type`", "made_by": "short for make with `-> lock:ID`",
-            "enter": "takes it; the word `with`: entering the context manager does", "unlock": "releases it", "extend": "prolongs its lifetime",
+            "make": "calls that give such a lock, `-> type`",
+            "made_by": "short for make with `-> lock:ID`",
+            "enter": "takes it; the word `with`: entering the context manager does",
+            "unlock": "releases it",
+            "extend": "prolongs its lifetime",
         },
         fields=_fields(
-            "ttl", "fencing", "scope", "on", "requires", "noop_on", "conflict", "kinds", "unless",
-            result=Field("list", "how a refused acquire shows: `returns False`, `raises pkg.Timeout`; `none`: it does not"),
+            "ttl",
+            "fencing",
+            "scope",
+            "on",
+            "requires",
+            "noop_on",
+            "conflict",
+            "kinds",
+            "unless",
+            result=Field(
+                "list", "how a refused acquire shows: `returns False`, `raises pkg.Timeout`; `none`: it does not"
+            ),
         ),
     ),
     "tool": Table(
         "functions that are exposed to a model as tools",
         ops={
-            "decorator": "decorators that expose a function", "register": "calls that expose a function", "schema": "constructors of raw schemas",
+            "decorator": "decorators that expose a function",
+            "register": "calls that expose a function",
+            "schema": "constructors of raw schemas",
         },
         fields=_fields(
-            "kinds", "unless",
-            base=Field("list", "base classes of tools"), methods=Field("list", "methods of such a class that the model calls (`_run`)"),
+            "kinds",
+            "unless",
+            base=Field("list", "base classes of tools"),
+            methods=Field("list", "methods of such a class that the model calls (`_run`)"),
             injected=Field("list", "annotations of parameters that the model does not see"),
             readonly_if=Field("list", "paths of the decorator's arguments that declare it read-only"),
             retry_signal=Field("list", "exceptions that make the model call again"),
@@ -256,10 +407,15 @@ TABLES: dict[str, Table] = {
     "transaction": Table(
         "context managers and decorators that are a transaction",
         ops={
-            "enter": "opens it (context manager or decorator)", "after_commit": "runs a callback after the commit", "make": "calls that give such a receiver, `-> type`",
+            "enter": "opens it (context manager or decorator)",
+            "after_commit": "runs a callback after the commit",
+            "make": "calls that give such a receiver, `-> type`",
         },
         fields=_fields(
-            "on", "kinds", "unless", "guard",
+            "on",
+            "kinds",
+            "unless",
+            "guard",
             isolation=Field("str", "the level it runs at when the call does not say"),
             replays=Field("str", "what it runs again on conflict", ("function", "with")),
         ),

@@ -1,4 +1,5 @@
 """Lookups over vocabulary entries. Built from plain data; entries become objects when they are first asked for."""
+
 from __future__ import annotations
 
 import marshal
@@ -22,7 +23,8 @@ def specs_of(entry: dict) -> list:
 
 
 class Spec(Record):
-    """One call of an entry. `op`: the list it stands in (`made_by` is `make`); compared by identity: one object per spec and Vocabulary."""
+    """One call of an entry. `op`: the list it stands in (`made_by` is `make`); compared by identity: one object per
+    spec and Vocabulary."""
 
     __slots__ = ("op", "signature", "entry", "settings")
 
@@ -47,7 +49,8 @@ class Spec(Record):
 
 
 class Entry(Record):
-    """One table of a vocabulary file. `fields`: without `id` and the lists of calls; list fields are always lists of str."""
+    """One table of a vocabulary file. `fields`: without `id` and the lists of calls; list fields are always lists of
+    str."""
 
     __slots__ = ("kind", "id", "fields", "specs", "origin", "user")
 
@@ -141,10 +144,16 @@ class _Kinds(Mapping):
 
 
 class Vocabulary:
-    """What calls mean. Immutable; `with_user_tables` and `with_user_file` return another one. Picklable (plain data travels)."""
+    """What calls mean. Immutable; `with_user_tables` and `with_user_file` return another one. Picklable (plain data
+    travels)."""
 
     def __init__(
-        self, entries: list[dict], patterns: dict[str, list[str]], index: dict[str, Any], digest: str, gone: frozenset[int] = frozenset()
+        self,
+        entries: list[dict],
+        patterns: dict[str, list[str]],
+        index: dict[str, Any],
+        digest: str,
+        gone: frozenset[int] = frozenset(),
     ) -> None:
         """`gone`: numbers of entries that a user's layer replaced or disabled; the index still names them."""
         self._data = entries
@@ -154,7 +163,9 @@ class Vocabulary:
         self.digest = digest  # changes with any content; for caches
         self.call_names: Mapping[str, frozenset[str]] = _Kinds(index["calls"])
         self._entries: list[Entry | None] = [None] * len(entries)
-        self._ids: dict[tuple[str, str], int] = {(entry["kind"], entry["id"]): at for at, entry in enumerate(entries) if at not in gone}
+        self._ids: dict[tuple[str, str], int] = {
+            (entry["kind"], entry["id"]): at for at, entry in enumerate(entries) if at not in gone
+        }
         self._globs: dict[str, Globs] = {}
         self._matched: dict[tuple[str, str], bool] = {}
         self._types: dict[str, tuple[int, ...]] = {}
@@ -181,10 +192,11 @@ class Vocabulary:
         return found
 
     def methods(self, type_: str, name: str) -> tuple[Spec, ...]:
-        """Return the specs of method `name` on receivers of `type_`: dotted, 'kind:id' (of made_by and `-> kind:id`), or '_'.
+        """Return the specs of method `name` on receivers of `type_`: dotted, 'kind:id' (of made_by and `-> kind:id`),
+        or '_'.
 
-        `name` may be a path from the receiver ('messages.create'). When nothing has the name, specs named `*` are returned.
-        Base classes are the caller's business.
+        `name` may be a path from the receiver ('messages.create'). When nothing has the name, specs named `*` are
+        returned. Base classes are the caller's business.
         """
         key = (type_, name)
         found = self._methods.get(key)
@@ -198,7 +210,8 @@ class Vocabulary:
         return found
 
     def by_name(self, receiver: str, name: str) -> tuple[Spec, ...]:
-        """Return the specs of method `name` of entries whose `names` fit the receiver's text ('self.redis', 'db.users').
+        """Return the specs of method `name` of entries whose `names` fit the receiver's text ('self.redis',
+        'db.users').
 
         A glob is tried on the whole text and on its last part, there also without leading underscores.
         """
@@ -220,32 +233,39 @@ class Vocabulary:
         return tuple(self._entry(number) for (known, _), number in self._ids.items() if known == kind)
 
     def entries_of_type(self, type_: str) -> tuple[Entry, ...]:
-        """Return the entries whose `types` or `base` (or a call's `on`) hold the type, or the one that 'kind:id' names."""
+        """Return the entries whose `types` or `base` (or a call's `on`) hold the type, or the one that 'kind:id'
+        names."""
         return tuple(self._entry(number) for number in self._of_type(type_))
 
     def listed(self, field_name: str, dotted: str) -> tuple[Entry, ...]:
-        """Return the entries whose list field (`atomic_values`, `conflict_errors`, `base`, `injected` …) has a pattern for `dotted`."""
+        """Return the entries whose list field (`atomic_values`, `conflict_errors`, `base`, `injected` …) has a
+        pattern for `dotted`."""
         key = (field_name, dotted)
         found = self._listed.get(key)
         if found is None:
             numbers = []
             for number, entry in enumerate(self._data):
                 values = entry["fields"].get(field_name) if number not in self._gone else None
-                if isinstance(values, list) and any(value == dotted or ("*" in value and _fits(dotted, value)) for value in values):
+                if isinstance(values, list) and any(
+                    value == dotted or ("*" in value and _fits(dotted, value)) for value in values
+                ):
                     numbers.append(number)
             found = self._listed[key] = tuple(self._entry(number) for number in numbers)
         return found
 
     # --- name patterns ---------------------------------------------------------------------------------------
     def match(self, patterns: str, name: str) -> bool:
-        """Tell whether the last dotted part of `name` fits the group of `_names.toml`. Raises KnowledgeError for an unknown group."""
+        """Tell whether the last dotted part of `name` fits the group of `_names.toml`. Raises KnowledgeError for an
+        unknown group."""
         key = (patterns, name)
         found = self._matched.get(key)
         if found is None:
             globs = self._globs.get(patterns)
             if globs is None:
                 if patterns not in self._patterns:
-                    raise KnowledgeError("rules/vocabulary/_names.toml", 0, f'no group "{patterns}"{nearest(patterns, self._patterns)}')
+                    raise KnowledgeError(
+                        "rules/vocabulary/_names.toml", 0, f'no group "{patterns}"{nearest(patterns, self._patterns)}'
+                    )
                 globs = self._globs[patterns] = Globs(self._patterns[patterns])
             found = self._matched[key] = globs.match(name.rpartition(".")[2])
         return found
@@ -260,12 +280,12 @@ class Vocabulary:
         return self._patterns
 
     # --- users' own ------------------------------------------------------------------------------------------
-    def with_user_tables(self, tables: dict, origin: str, first_line: int = 0, text: str | None = None) -> "Vocabulary":
+    def with_user_tables(self, tables: dict, origin: str, first_line: int = 0, text: str | None = None) -> Vocabulary:
         """Return this vocabulary with the tables of `[tool.noclobber]` (or of a whole file) added.
 
-        `tables`: {"store": [...], "effect": [...], …, "disable": [...]}, only keys of `tables.TOP_KEYS`; `origin`: the file, as it is
-        to be named; `text`: its text, for line numbers (default: read from `origin`); `first_line`: named when the text does not
-        tell. Raises KnowledgeError.
+        `tables`: {"store": [...], "effect": [...], …, "disable": [...]}, only keys of `tables.TOP_KEYS`; `origin`:
+        the file, as it is to be named; `text`: its text, for line numbers (default: read from `origin`);
+        `first_line`: named when the text does not tell. Raises KnowledgeError.
         """
         from noclobber.knowledge.build import Layer
         from noclobber.knowledge.errors import read_text, table_prefix
@@ -277,15 +297,16 @@ class Vocabulary:
                 text = ""
         return self._with(Layer(tables, origin, text, prefix=table_prefix(text), user=True, first_line=first_line))
 
-    def with_user_file(self, path: str, shown: str | None = None) -> "Vocabulary":
-        """Return this vocabulary with a file of `vocabulary = [...]` added; `shown`: the path to name in errors. Raises KnowledgeError."""
+    def with_user_file(self, path: str, shown: str | None = None) -> Vocabulary:
+        """Return this vocabulary with a file of `vocabulary = [...]` added; `shown`: the path to name in errors.
+        Raises KnowledgeError."""
         from noclobber.knowledge.build import Layer
         from noclobber.knowledge.errors import parse_toml, read_text
 
         text = read_text(path)
         return self._with(Layer(parse_toml(text, shown or path), shown or path, text, user=True))
 
-    def _with(self, layer: Any) -> "Vocabulary":
+    def _with(self, layer: Any) -> Vocabulary:
         import hashlib
 
         from noclobber.knowledge.build import index_entries, join_indexes, merge
@@ -312,7 +333,9 @@ class Vocabulary:
         if entry is None:
             data = self._data[number]
             entry = Entry(data["kind"], data["id"], data["fields"], (data["file"], data["line"]), data["user"])
-            entry.specs = tuple(Spec(op, from_data(signature), entry, settings) for op, signature, settings in specs_of(data))
+            entry.specs = tuple(
+                Spec(op, from_data(signature), entry, settings) for op, signature, settings in specs_of(data)
+            )
             self._entries[number] = entry
         return entry
 
@@ -346,7 +369,8 @@ class Vocabulary:
         return found
 
     def _named_specs(self, numbers: tuple[int, ...], name: str, type_: str | None) -> tuple[Spec, ...]:
-        """`type_` None: a receiver of unknown type, or known as 'kind:id'; calls that need another type (`on`) are left out."""
+        """`type_` None: a receiver of unknown type, or known as 'kind:id'; calls that need another type (`on`) are
+        left out."""
         found = []
         for number in numbers:
             places = self._index["methods"][number].get(name)
@@ -357,7 +381,13 @@ class Vocabulary:
             plain = type_ is None or ":" in type_ or self._is_receiver(type_, fields)
             for place in places:
                 on = specs[place].settings.get("on") if self._data[number]["kind"] != "retry" else None
-                if on is None and plain or on is not None and type_ is not None and any(_is_type(type_, known) for known in on):
+                if (
+                    on is None
+                    and plain
+                    or on is not None
+                    and type_ is not None
+                    and any(_is_type(type_, known) for known in on)
+                ):
                     found.append(specs[place])
         return tuple(found)
 
