@@ -610,7 +610,7 @@ def test_kinds_of_every_list(tmp_path: Path, table: str, line: str, kinds: str) 
 
 
 def test_every_op_has_kinds_that_triage_knows() -> None:
-    from noclobber.knowledge.build import kinds_of
+    from noclobber.knowledge.index import kinds_of
 
     for kind, table in tables.TABLES.items():
         for op in table.ops:

@@ -7,9 +7,10 @@ import hashlib
 from typing import Any
 
 from noclobber.knowledge import pages
-from noclobber.knowledge.build import Layer, index_entries, merge
+from noclobber.knowledge.build import Layer, merge
 from noclobber.knowledge.compiled import FORMAT, read_files
 from noclobber.knowledge.errors import KnowledgeError, TomlLines, decode, parse_toml
+from noclobber.knowledge.index import index_entries
 
 NAMES_FILE = "vocabulary/_names.toml"
 

@@ -309,7 +309,8 @@ class Vocabulary:
     def _with(self, layer: Any) -> Vocabulary:
         import hashlib
 
-        from noclobber.knowledge.build import index_entries, join_indexes, merge
+        from noclobber.knowledge.build import merge
+        from noclobber.knowledge.index import index_entries, join_indexes
 
         entries = merge(self.data, [layer])
         patterns = dict(self._patterns)
