@@ -299,7 +299,7 @@ class _Pool:
         while waiting:
             suspects = self._many(waiting)
             self._one_by_one(suspects)
-            restarts += bool(suspects)
+            restarts += 1
             if restarts > RESTARTS:
                 self._one_by_one([number for chunk in reversed(waiting) for number in chunk])
                 break
@@ -323,34 +323,33 @@ class _Pool:
 
         suspects: list[int] = []
         under_way: dict[Any, list[int]] = {}
+        broken = False
         executor = self._executor(self._jobs)
         try:
-            while (waiting or under_way) and not suspects:
+            while (waiting or under_way) and not broken:
                 while waiting and len(under_way) < self._jobs:
                     chunk = waiting[-1]
                     try:
                         future = executor.submit(_work, [self._sent[number] for number in chunk])
                     except BrokenProcessPool:
-                        if not under_way:
-                            suspects += waiting.pop()
+                        broken = True
                         break
                     under_way[future] = waiting.pop()
                 done, _ = wait(under_way, return_when=FIRST_COMPLETED)
                 for future in done:
                     numbers = under_way.pop(future)
-                    if future.exception() is None:
+                    trouble = future.exception()
+                    if trouble is None:
                         self._take(numbers, future.result())
-                    else:
+                    else:  # a dead worker, or an answer that cannot travel
                         suspects += numbers
-            for future, numbers in under_way.items():
-                if future.done() and future.exception() is None:
-                    self._take(numbers, future.result())
-                else:
-                    suspects += numbers
+                        broken = broken or isinstance(trouble, BrokenProcessPool)
+            for numbers in under_way.values():
+                suspects += numbers
         except BaseException:
             _end(executor)
             raise
-        executor.shutdown(wait=not suspects, cancel_futures=True)
+        executor.shutdown(cancel_futures=True)
         return suspects
 
     def _one_by_one(self, numbers: Sequence[int]) -> None:
@@ -365,7 +364,7 @@ class _Pool:
                     path = self._found[number].path
                     failure = Failure("RMW009", path, 1, f"internal error: the analysis of this file ended its process ({type(error).__name__})")
                     self._items[number] = Item(FileResult(path, failures=(failure,)), self._found[number].config)
-                    executor.shutdown(wait=False, cancel_futures=True)
+                    executor.shutdown(cancel_futures=True)
                     executor = None
         except BaseException:
             if executor is not None:
