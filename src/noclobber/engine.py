@@ -210,19 +210,16 @@ def _on_big_stack(work: Callable[[], T]) -> T:
         except BaseException as error:  # handed to the caller
             trouble.append(error)
 
-    size = threading.stack_size(STACK)
     limit = sys.getrecursionlimit()
+    sys.setrecursionlimit(max(limit, RECURSION))  # before the start: the thread may be deep before this one runs again
+    size = threading.stack_size(STACK)
     try:
         thread = threading.Thread(target=body, name="noclobber", daemon=True)
         thread.start()
     finally:
         threading.stack_size(size)
-    try:
-        sys.setrecursionlimit(max(limit, RECURSION))
-        thread.join()
-    finally:
-        if not thread.is_alive():
-            sys.setrecursionlimit(limit)
+    thread.join()  # when this is interrupted the thread may still be deep, and the limit stays
+    sys.setrecursionlimit(limit)
     if trouble:
         raise trouble[0]
     return answer[0]
