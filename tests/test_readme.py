@@ -63,3 +63,20 @@ def test_the_examples_hold_the_defects_of_the_table_and_no_other() -> None:
 def test_the_examples_are_python() -> None:
     for path in sorted((ROOT / "docs" / "examples").rglob("*.py")):
         compile(path.read_bytes(), str(path), "exec", dont_inherit=True)
+
+
+def test_the_store_of_the_readme_can_be_used(tmp_path: Path) -> None:
+    from noclobber.config import Resolver
+
+    (tmp_path / "pyproject.toml").write_text(README.split("```toml\n")[1].split("```")[0], encoding="utf-8")
+    config = Resolver(cwd=str(tmp_path)).for_path("shop.py")
+    assert config.file == "pyproject.toml"
+    specs = config.vocabulary.methods("shop.ledger.Ledger", "store")
+    assert [(spec.op, spec.entry.id) for spec in specs] == [("write", "ledger")]
+
+
+def test_the_rules_of_the_readme_are_the_rules_there_are() -> None:
+    from noclobber import knowledge
+
+    codes = set(re.findall(r"RMW\d{3} `[a-z-]+`", README))
+    assert codes == {f"{page.code} `{page.slug}`" for page in knowledge.load().pages.values()}
