@@ -84,7 +84,7 @@ _FRESH_IMPORTS = frozenset({"collections.defaultdict", "collections.OrderedDict"
 _BUILTINS = frozenset(dir(builtins))
 
 _SQL = re.compile(
-    r"(?i)\b(?:(?P<locks>FOR\s+(?:NO\s+KEY\s+)?UPDATE|FOR\s+(?:KEY\s+)?SHARE|LOCK\s+(?:TABLES?|IN)|(?:pg_)?\w*advisory\w*lock\w*|GET_LOCK)"
+    r"(?i)\b(?:(?P<locks>FOR\s+(?:NO\s+KEY\s+)?UPDATE|FOR\s+(?:KEY\s+)?SHARE|LOCK\s+(?:TABLES?|IN)|(?:pg_)?(?:try_)?advisory_\w*lock\w*|GET_LOCK)"
     r"|(?P<change>UPDATE)|(?P<create>INSERT|REPLACE|MERGE|UPSERT)|(?P<delete>DELETE)|(?P<read>SELECT)"
     r"|(?P<begin>BEGIN|START\s+TRANSACTION)|(?P<condition>IF-(?:NONE-)?MATCH))\b")
 _SQL_KINDS = {"locks": ("lock",), "change": ("write", "conditional"), "create": ("write", "conditional", "create"),
@@ -199,7 +199,8 @@ def _names(vocabulary: Any) -> _Names:
 
 # --- one pass over a scope ---------------------------------------------------------------------------------------
 
-_SKIPPED_FIELDS = frozenset({"ctx", "op", "ops", "annotation", "returns", "type_comment", "type_params", "conversion", "kind"})
+_SKIPPED_FIELDS = frozenset({"ctx", "op", "ops", "annotation", "returns", "type_comment", "type_params", "conversion", "kind",
+                             "level", "is_async", "simple"})  # the plain ints: on the walk's stack an int is a mark
 _FIELDS: dict[type, tuple[str, ...]] = {
     kind: tuple(name for name in kind._fields if name not in _SKIPPED_FIELDS)
     for kind in vars(ast).values() if isinstance(kind, type) and issubclass(kind, ast.AST)}
@@ -245,7 +246,7 @@ def _scan(nodes: list, known: _Names, imports: tuple[dict[str, str], ...], self_
     `loose`: leave out defs and classes, which are scopes of their own. `shadows`: names of builtins that the module binds.
     """
     part = _Part()
-    mask = calls_seen = 0
+    mask = calls_seen = receivers = 0
     names, attrs, self_attrs, self_stores, supers = part.names, part.attrs, part.self_attrs, part.self_stores, part.supers
     self_bases = part.self_bases
     pairs: set[tuple[str, str]] = set()  # called methods of plain names
@@ -442,7 +443,10 @@ def _scan(nodes: list, known: _Names, imports: tuple[dict[str, str], ...], self_
         elif kind is ast.arguments:
             for group in (node.posonlyargs, node.args, node.kwonlyargs):
                 for argument in group:
-                    stale.add(argument.arg)
+                    if argument.arg == self_name:
+                        receivers += 1
+                    else:
+                        stale.add(argument.arg)
                     if argument.annotation.__class__ is Subscript and _is_annotated(argument.annotation):
                         push(argument.annotation)
             if node.vararg:
@@ -524,7 +528,7 @@ def _scan(nodes: list, known: _Names, imports: tuple[dict[str, str], ...], self_
         part.dunders.update(("__enter__", "__exit__", "__aenter__", "__aexit__"))
     if calls_seen:
         part.dunders.add("__call__")
-    if self_name in stale - {self_name} or self_name in fresh:  # rebound: no longer the receiver
+    if self_name and (receivers > 1 or self_name in stale or self_name in fresh):  # rebound: not always the receiver
         attrs |= self_attrs | self_bases
     part.mask = mask
     return part
@@ -766,7 +770,7 @@ class _Module:
         for word in self.methods.keys() & attrs:
             found.update(self.methods[word])
         for word in self.methods.keys() & part.dunders:
-            found.update(self.methods[word])
+            found.update(key for key in self.methods[word] if key != name)
         if self.class_names:
             for word in self.class_names.keys() & (part.names | attrs):
                 classes.extend(self.class_names[word])
