@@ -6,7 +6,7 @@ import re
 import pytest
 from fakes import finding, rules
 
-from noclobber.suppress import Noqa, Pragma, Pragmas, noqa_on, noqa_silences, scan
+from noclobber.suppress import Noqa, Pragma, Pragmas, noqa_on, scan
 from noclobber.verdict import named
 
 
@@ -208,11 +208,7 @@ def test_noqa_as_flake8_reads_it(line: str, codes: tuple[str, ...] | None) -> No
     ],
 )
 def test_noqa_counts_by_code_only(codes: tuple[str, ...], respect: str, silenced: bool) -> None:
-    assert noqa_silences(finding(code="RMW101"), Noqa(codes), respect) is silenced
-
-
-def test_no_noqa() -> None:
-    assert not noqa_silences(finding(code="RMW101"), None, "all")
+    assert Noqa(codes).silences("RMW101", respect) is silenced
 
 
 @pytest.mark.parametrize("line", ["x  # noqa: RMW101", "x  # noqa: E501, RMW101 -- y", "x  # noqa:  RMW1", "x # NOQA", "x # noqa: blind-sql", "#noqa", "a # noqa:E1,W2,RMW101"])

@@ -10,7 +10,7 @@ import os
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import MISSING, dataclass, field, fields, replace
 from functools import cached_property
-from typing import Any
+from typing import Any, NamedTuple
 
 from noclobber import knowledge
 from noclobber.files import display
@@ -49,8 +49,7 @@ class ConfigError(Exception):
 # --- the table of settings ----------------------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True)
-class Setting:
+class Setting(NamedTuple):
     """One row of the table. `kind`: string, bool, choice, selectors, globs, paths, severities (table), ignores (table), tables.
 
     `flag`: the option of `noclobber check`, "" when there is none. `env`: an environment variable that sets it.

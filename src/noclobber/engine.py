@@ -6,19 +6,23 @@ commands which need no analysis stay quick.
 from __future__ import annotations
 
 import os
-import signal
 import sys
 import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
-from noclobber import files, suppress
+from noclobber import files
 from noclobber.config import Config, Resolver
 from noclobber.finding import Failure, FileResult
 from noclobber.resolve import Source, SourceError
 
+if TYPE_CHECKING:
+    from noclobber import suppress
+
+#: Only a file with these bytes is searched for suppressing comments; what reads them is imported for such files only.
+NEEDLE = b"noclobber:"
 #: Below this many files a pool costs more than it brings.
 POOL_FROM = 200
 CHUNK = 8
@@ -167,13 +171,15 @@ def analyse_item(data: bytes, path: str, config: Config) -> Item:
     lines: Sequence[str] | None = None
     pragmas: tuple[suppress.Pragma, ...] = ()
     noqa: dict[int, suppress.Noqa] = {}
-    has_pragma = suppress.NEEDLE in data
+    has_pragma = NEEDLE in data
     if has_pragma or result.findings or result.failures:
         try:
             lines = Source.decode(path, data).lines
         except SourceError:
             lines = None  # the file has its RMW001
     if lines is not None:
+        from noclobber import suppress
+
         if has_pragma:
             pragmas = suppress.scan(lines)
         reported = {finding.place.line for finding in result.findings} | {pragma.line for pragma in pragmas}
@@ -252,6 +258,8 @@ _configs: list[Config] = []
 
 def _start(configs: list[Config]) -> None:
     """In a worker: the settings, sent once; an interrupt is the parent's business."""
+    import signal
+
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     _configs[:] = configs
 

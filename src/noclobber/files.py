@@ -8,26 +8,9 @@ import os
 import stat
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Protocol
+from typing import Any
 
 SUFFIX = ".py"
-
-
-class Settings(Protocol):
-    """What is needed of config.Settings."""
-
-    exclude: tuple[str, ...]
-    extend_exclude: tuple[str, ...]
-    force_exclude: bool
-    respect_gitignore: bool
-
-
-class Configs(Protocol):
-    """What is needed of config.Resolver."""
-
-    cwd: str
-
-    def for_directory(self, directory: str) -> Any: ...
 
 
 @dataclass(frozen=True)
@@ -66,8 +49,12 @@ def read_list(data: bytes) -> list[str]:
     return [part for part in parts if part]
 
 
-def collect(paths: Sequence[str], configs: Configs) -> Collected:
-    """The files to analyse below `paths`. May raise what `configs.for_directory` raises."""
+def collect(paths: Sequence[str], configs: Any) -> Collected:
+    """The files to analyse below `paths`.
+
+    `configs`: a config.Resolver: `cwd`, and `for_directory(directory)`, which gives the settings and the root in force there. May
+    raise what `for_directory` raises.
+    """
     found = Collected()
     excluders: dict[int, Excluder] = {}
     seen: dict[str, Found] = {}
@@ -107,7 +94,7 @@ def _reason(error: OSError) -> str:
     return (error.strerror or str(error)).lower()
 
 
-def _walk(top: str, configs: Configs, excluder: Any, found: Collected, seen: dict[str, Found]) -> tuple[bool, bool]:
+def _walk(top: str, configs: Any, excluder: Any, found: Collected, seen: dict[str, Found]) -> tuple[bool, bool]:
     """Add the Python files below `top` that are not left out. Returns whether there was one, and whether something was left out."""
     real_top = os.path.realpath(top)
     ignores = Ignores(top)

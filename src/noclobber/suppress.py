@@ -14,7 +14,6 @@ from typing import Any
 
 from noclobber.finding import Finding
 
-NEEDLE = b"noclobber:"
 _PRAGMA = re.compile(r"#\s*noclobber:")
 _BODY = re.compile(r"\s*(?P<action>[A-Za-z][\w-]*)?\s*(?P<list>\[(?P<codes>[^\]\n]*)(?P<close>\])?)?(?P<rest>.*)", re.DOTALL)
 #: Where the prose of a reason ends: another tool's comment, or another of ours.
@@ -47,6 +46,14 @@ class Noqa:
     """`# noqa` on a line; `codes` is () for a blanket one."""
 
     codes: tuple[str, ...]
+
+    def silences(self, code: str, respect: str) -> bool:
+        """Whether it counts for a rule. `respect`: codes, all (a blanket one too), none."""
+        if respect == "none":
+            return False
+        if not self.codes:
+            return respect == "all"
+        return any(code.startswith(prefix) for prefix in self.codes)
 
 
 def noqa_on(line: str) -> Noqa | None:
@@ -241,12 +248,3 @@ def _covers(pragma: Pragma, finding: Finding) -> bool:
     if pragma.target:
         return pragma.target == first or first < pragma.line <= last
     return first <= pragma.line <= last
-
-
-def noqa_silences(finding: Finding, noqa: Noqa | None, respect: str) -> bool:
-    """Whether the `# noqa` of the reported line counts. `respect`: codes, all (a blanket one too), none."""
-    if noqa is None or respect == "none":
-        return False
-    if not noqa.codes:
-        return respect == "all"
-    return any(finding.code.startswith(code) for code in noqa.codes)

@@ -6,24 +6,15 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 from noclobber import knowledge
-from noclobber.finding import (
-    CAPS, CONFIDENCES, DOUBTS, SEVERITIES, Failure, FileResult, Finding, Place, fingerprint, interleaving,
-)
-from noclobber.suppress import Noqa, Pragma, Pragmas, noqa_silences
+from noclobber.finding import CAPS, CONFIDENCES, DOUBTS, SEVERITIES, Failure, Finding, Place, fingerprint, interleaving
+
+if TYPE_CHECKING:
+    from noclobber.suppress import Pragma, Pragmas
 
 DOCS = "https://github.com/noclobber/noclobber/blob/main/rules/catalog/{slug}.md"
-
-
-class Item(Protocol):
-    """What `settle` needs of one analysed file; `engine.Item` is one."""
-
-    result: FileResult
-    config: Any  # config.Config
-    pragmas: tuple[Pragma, ...]
-    noqa: Mapping[int, Noqa]
 
 
 @dataclass
@@ -63,10 +54,11 @@ class Settled:
         return any(error.code == "RMW009" for error in self.errors)
 
 
-def settle(items: Iterable[Item], rules: Any = None, *, no_ignores: bool = False, whole: bool = False) -> Settled:
+def settle(items: Iterable[Any], rules: Any = None, *, no_ignores: bool = False, whole: bool = False) -> Settled:
     """Decide what is shown.
 
-    `rules`: knowledge.Knowledge (default: the loaded one). `no_ignores`: comments do not count. `whole`: the run covered the whole
+    `items`: one for each file, with `result` (FileResult), `config` (config.Config), `pragmas`, `noqa` (line → suppress.Noqa);
+    `engine.Item` is made for it. `rules`: knowledge.Knowledge (default: the loaded one). `no_ignores`: comments do not count. `whole`: the run covered the whole
     project, so comments for rules of project scope can be judged.
     """
     rules = rules or knowledge.load()
@@ -102,12 +94,15 @@ def _position(finding: Finding) -> tuple[str, int, int, str]:
 
 
 def _file(
-    item: Item, rules: Any, summary: Summary, no_ignores: bool, whole: bool, failures: list[Failure]
+    item: Any, rules: Any, summary: Summary, no_ignores: bool, whole: bool, failures: list[Failure]
 ) -> tuple[list[Finding], list[Finding]]:
     """(shown, silenced) findings of one file, complete. Adds to `failures` what a check got wrong about its own page."""
     config = item.config
-    pragmas = Pragmas(() if no_ignores else item.pragmas, rules.pages, lambda selector: named(selector, rules.pages))
-    noqa: Mapping[int, Noqa] = {} if no_ignores else item.noqa
+    pragmas = None
+    if item.pragmas and not no_ignores:
+        from noclobber.suppress import Pragmas  # few files have comments for us
+
+        pragmas = Pragmas(item.pragmas, rules.pages, lambda selector: named(selector, rules.pages))
 
     wanted = []
     for finding in item.result.findings:
@@ -127,13 +122,15 @@ def _file(
             summary.hidden["per-file-ignores"] += 1
         else:
             wanted.append(finding)
-        pragmas.silencing(finding)  # a comment for what another run shows, or for what lost to another rule, is of use
+        if pragmas:
+            pragmas.silencing(finding)  # a comment for what another run shows, or for what lost to another rule, is of use
     shown: list[Finding] = []
     silenced: list[Finding] = []
 
     def take(finding: Finding) -> None:
-        reason = pragmas.silencing(finding)
-        if reason is None and noqa_silences(finding, noqa.get(finding.place.line), config.settings.respect_noqa):
+        reason = pragmas.silencing(finding) if pragmas else None
+        comment = None if no_ignores or reason else item.noqa.get(finding.place.line)
+        if comment is not None and comment.silences(finding.code, config.settings.respect_noqa):
             reason = ("noqa", "", finding.place.line)
         finding = _dressed(finding, rules.pages[finding.name], config)
         if SEVERITIES.index(finding.severity) < SEVERITIES.index(config.settings.min_severity):
@@ -145,14 +142,14 @@ def _file(
 
     for finding in winners(wanted, rules, summary.hidden):
         take(finding)
-    if not no_ignores:
+    if pragmas:
         for finding in _own_findings(item, pragmas, rules, config, whole):
             take(finding)
     shown += [_dressed(failed(failure, rules), rules.pages[rules.by_code[failure.code].slug], config) for failure in failures]
     return shown, silenced
 
 
-def _own_findings(item: Item, pragmas: Pragmas, rules: Any, config: Any, whole: bool) -> Iterable[Finding]:
+def _own_findings(item: Any, pragmas: Pragmas, rules: Any, config: Any, whole: bool) -> Iterable[Finding]:
     """RMW002, RMW003, RMW004. Lazy: which comments were of use is only known when the earlier findings have been judged."""
     path = item.result.path
 
