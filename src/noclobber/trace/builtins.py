@@ -1,0 +1,386 @@
+"""What builtins and the standard library do to values: copies, conversions, joins. Keyed by dotted name; facts of Python, not of a store."""
+from __future__ import annotations
+
+from typing import Any, Callable, Optional
+
+from .objects import Obj, State
+from .values import CLOCK, CONST, NOTHING, RANDOM, Lit, Origin, Value
+
+
+def _first(args: Any) -> Optional[Value]:
+    return args.positional[0].value if args.positional else (args.all()[0] if args.all() else None)
+
+
+def _same(walker: Any, args: Any, node: Any, state: State) -> Value:
+    """A conversion or clamp: the value stays what it was (`int(x)`, `round(x, 2)`)."""
+    value = _first(args)
+    if value is None:
+        return walker.values.const(None)
+    for part in args.all():
+        walker.looked_at_converted(state, part)
+    literal = value.literal
+    if isinstance(literal, (str, int, float, bool)) and len(args.positional) == 1 and isinstance(node_name(node), str):
+        return value
+    return walker.values.make(value.origins, same=value.same, incr=value.incr, shape=value.shape, name=value.name)
+
+
+def node_name(node: Any) -> str:
+    return getattr(getattr(node, "func", None), "id", "")
+
+
+def _text(walker: Any, args: Any, node: Any, state: State) -> Value:
+    value = _first(args)
+    if value is None:
+        return walker.values.const("")
+    if type(value.shape) is Lit:
+        return walker.values.const(str(value.shape.value))
+    return walker.values.make(walker.deep(state, value), same=value.same, shape=value.shape, name=value.name)
+
+
+def _clamp(walker: Any, args: Any, node: Any, state: State) -> Value:
+    """`min(a, b)`, `max(a, b)`: still each of them."""
+    given = args.all()
+    if len(given) == 1:
+        inner = walker.member(given[0], state)
+        return walker.values.make(inner.origins | given[0].origins)
+    value = walker.values.derived(given)
+    same = frozenset().union(*(v.same for v in given))
+    incr = frozenset().union(*(v.incr for v in given))
+    return walker.values.make(value.origins, same=same if len(given) == 2 and any(v.literal is not None for v in given) else NOTHING, incr=incr)
+
+
+def _copy(walker: Any, args: Any, node: Any, state: State) -> Value:
+    value = _first(args)
+    if value is None or (not args.positional and args.keywords):
+        fields = {f"[{name!r}]": a.value for name, a in args.keywords}
+        return walker.container(node, "dict" if node_name(node) == "dict" else "list", state, fields, None)
+    if value.query is not None:
+        value = walker.evaluated_query(value, node, state)
+        if value.objs:
+            return value
+    copied = walker.copy_container(value, node, state)
+    if args.keywords and node_name(node) == "dict":
+        for oid in copied.objs:
+            obj = state.heap[oid]
+            state.put(oid, obj.but(kind="dict", fields={**obj.fields, **{f"[{n!r}]": a.value for n, a in args.keywords}}))
+        copied = walker.values.replace(copied, origins=(copied.origins | walker._union(args.all())) - {CONST} or copied.origins)
+    return copied
+
+
+def _deep(walker: Any, args: Any, node: Any, state: State) -> Value:
+    value = _first(args)
+    return walker.copy_container(value, node, state) if value is not None else walker.values.unknown
+
+
+def _loads(walker: Any, args: Any, node: Any, state: State) -> Value:
+    """A parsed document: a new mutable object made of what the text held."""
+    value = _first(args)
+    if value is None:
+        return walker.values.unknown
+    origins = walker.deep(state, value)
+    oid = walker.object_id(node, "parsed")
+    origin = next((o for o in sorted(value.same, key=str)), None)
+    elem = None if origin is not None else walker.values.make(origins)
+    state.put(oid, Obj("path" if origin is not None else "dict", origin.at("json") if origin is not None else None, elem=elem, label=value.name))
+    return walker.values.make(origins, objs=frozenset((oid,)), name=value.name, same=frozenset(o.at("json") for o in value.same))
+
+
+def _dumps(walker: Any, args: Any, node: Any, state: State) -> Value:
+    value = _first(args)
+    return walker.values.make(walker.deep(state, value) - {CONST} or value.origins, same=NOTHING) if value is not None else walker.values.unknown
+
+
+def _derived(walker: Any, args: Any, node: Any, state: State) -> Value:
+    given = args.all()
+    for value in given:
+        walker.looked_at_converted(state, value)
+    return walker.values.make(frozenset().union(*(walker.deep(state, v) for v in given)) - {CONST} or frozenset((CONST,))) if given else walker.values.const(None)
+
+
+def _list_of(walker: Any, args: Any, node: Any, state: State) -> Value:
+    value = _first(args)
+    if value is None:
+        return walker.container(node, "list", state, {}, None)
+    if value.query is not None:
+        value = walker.evaluated_query(value, node, state)
+    copied = walker.copy_container(value, node, state)
+    for extra in args.all()[1:]:
+        if extra.ref is not None and extra.ref[0] in ("local", "function"):
+            member = walker.member(value, state)
+            walker.callback(extra, node, state, _arguments(member))
+    return copied
+
+
+def _arguments(*values: Value) -> Any:
+    from .calls import Argument, Arguments
+
+    args = Arguments()
+    args.positional = [Argument(v) for v in values]
+    return args
+
+
+def _map(walker: Any, args: Any, node: Any, state: State) -> Value:
+    given = args.all()
+    if len(given) < 2:
+        return walker.values.derived(given)
+    members = [walker.member(v, state) for v in given[1:]]
+    result = walker.callback(given[0], node, state, _arguments(*members)) if given[0].ref is not None else None
+    return walker.container(node, "list", state, {}, result if result is not None else walker.values.derived(members))
+
+
+def _filter(walker: Any, args: Any, node: Any, state: State) -> Value:
+    given = args.all()
+    if len(given) < 2:
+        return walker.values.derived(given)
+    return walker.container(node, "list", state, {}, walker.member(given[1], state))
+
+
+def _next(walker: Any, args: Any, node: Any, state: State) -> Value:
+    value = _first(args)
+    if value is None:
+        return walker.values.unknown
+    inner = walker.member(value, state)
+    return inner
+
+
+def _enumerate(walker: Any, args: Any, node: Any, state: State) -> Value:
+    value = _first(args)
+    member = walker.member(value, state) if value is not None else walker.values.unknown
+    pair = walker.container(node, "tuple", state, {"[0]": walker.values.unknown, "[1]": member}, None, "pair")
+    return walker.container(node, "list", state, {}, pair, "enumerate")
+
+
+def _zip(walker: Any, args: Any, node: Any, state: State) -> Value:
+    fields = {f"[{i}]": walker.member(v, state) for i, v in enumerate(args.all())}
+    pair = walker.container(node, "tuple", state, fields, None, "pair")
+    return walker.container(node, "list", state, {}, pair, "zip")
+
+
+def _getattr(walker: Any, args: Any, node: Any, state: State) -> Value:
+    given = args.all()
+    if len(given) < 2:
+        return walker.values.unknown
+    name = given[1].text
+    if name is not None:
+        value = walker.attribute(given[0], name, node, state)
+        return value if len(given) == 2 else walker.values._join_default(value, given[2]) if hasattr(walker.values, "_join_default") else value
+    return walker.values.make(frozenset(o.at("[*]") for o in given[0].origins), same=walker.dynamic_field(given[0], given[1]))
+
+
+def _setattr(walker: Any, args: Any, node: Any, state: State) -> Value:
+    given = args.all()
+    if len(given) == 3:
+        name = given[1].text
+        base_node = node.args[0].value if node.args else None
+        if name is not None:
+            walker.put_attribute(given[0], name, given[2], state, node, "assign", base_node)
+        else:
+            walker.put_dynamic(given[0], given[1], given[2], state, node, base_node)
+    return walker.values.none
+
+
+def _partial(walker: Any, args: Any, node: Any, state: State) -> Value:
+    given = [a.value for a in args.positional]
+    if not given:
+        return walker.values.unknown
+    ref = ("partial", given[0], tuple(given[1:]), tuple((k, a.value) for k, a in args.keywords))
+    return walker.values.make(walker.values.derived(args.all()).origins, ref=ref)
+
+
+def _replace(walker: Any, args: Any, node: Any, state: State) -> Value:
+    """`dataclasses.replace(obj, **changes)`: a copy with other fields."""
+    value = _first(args)
+    if value is None:
+        return walker.values.unknown
+    origins = walker._union(args.all()) | walker.deep(state, value)
+    oid = walker.object_id(node, "copy")
+    fields: dict = {}
+    cls = None
+    for old in value.objs:
+        obj = state.heap.get(old)
+        if obj is not None:
+            fields.update(obj.fields)
+            cls = obj.cls
+    fields.update({name: a.value for name, a in args.keywords})
+    state.put(oid, Obj("instance" if cls is not None and not isinstance(cls, str) else "new", None, fields=fields, cls=cls, new=True))
+    return walker.values.make(origins - {CONST} or origins, objs=frozenset((oid,)), typ=value.typ)
+
+
+def _asdict(walker: Any, args: Any, node: Any, state: State) -> Value:
+    value = _first(args)
+    if value is None:
+        return walker.values.unknown
+    fields: dict = {}
+    for oid in value.objs:
+        obj = state.heap.get(oid)
+        if obj is not None:
+            fields.update({f"[{n!r}]": v for n, v in obj.fields.items() if not n.startswith(("[", "@"))})
+    result = walker.container(node, "dict", state, fields, walker.values.make(value.origins) if not fields else None)
+    return walker.values.replace(result, origins=(result.origins | value.origins) - {CONST} or result.origins)
+
+
+def _through(walker: Any, args: Any, node: Any, state: State) -> Value:
+    value = _first(args)
+    return value if value is not None else walker.values.none
+
+
+def _second(walker: Any, args: Any, node: Any, state: State) -> Value:
+    given = args.all()
+    return given[1] if len(given) > 1 else walker.values.unknown
+
+
+def _clock(walker: Any, args: Any, node: Any, state: State) -> Value:
+    return walker.values.make(frozenset((CLOCK,)))
+
+
+def _random(walker: Any, args: Any, node: Any, state: State) -> Value:
+    return walker.values.make(frozenset((RANDOM,)))
+
+
+def _gather(walker: Any, args: Any, node: Any, state: State) -> Value:
+    values = [walker.awaited(v, node, state) for v in args.all()]
+    return walker.container(node, "tuple", state, {f"[{i}]": v for i, v in enumerate(values)}, None)
+
+
+def _to_thread(walker: Any, args: Any, node: Any, state: State) -> Value:
+    """`to_thread(f, *args)`: the call happens, with the caller's locks."""
+    from .calls import Arguments
+
+    if not args.positional:
+        return walker.values.unknown
+    inner = Arguments()
+    inner.positional, inner.keywords = args.positional[1:], args.keywords
+    inner.open_star, inner.open_kwargs, inner.rest = args.open_star, args.open_kwargs, args.rest
+    return walker.call_value(args.positional[0].value, inner, node, state)
+
+
+def _in_executor(walker: Any, args: Any, node: Any, state: State) -> Value:
+    from .calls import Arguments
+
+    inner = Arguments()
+    inner.positional = args.positional[1:]
+    return _to_thread(walker, inner, node, state)
+
+
+def _join_path(walker: Any, args: Any, node: Any, state: State) -> Value:
+    parts: list = []
+    for i, value in enumerate(args.all()):
+        if i:
+            parts.append("/")
+        parts.append(value)
+    return walker.values.template(parts)
+
+
+def _urljoin(walker: Any, args: Any, node: Any, state: State) -> Value:
+    given = args.all()
+    return walker.values.template([given[0], "⁄", given[1]]) if len(given) > 1 else walker.values.derived(given)
+
+
+def _setdefault_none(walker: Any, args: Any, node: Any, state: State) -> Value:
+    for value in args.all():
+        walker.escapes(state, value, "passed on")
+    return walker.values.none
+
+
+def _print(walker: Any, args: Any, node: Any, state: State) -> Value:
+    return walker.values.none
+
+
+def _isinstance(walker: Any, args: Any, node: Any, state: State) -> Value:
+    given = args.all()
+    if len(given) < 2:
+        return walker.values.unknown
+    return walker.values.make(given[0].origins, ref=("isinstance", given[0], given[1]))
+
+
+def _exit(walker: Any, args: Any, node: Any, state: State) -> Value:
+    from .calls import Dead
+
+    walker.throw(state, frozenset(("SystemExit",)))
+    raise Dead
+
+
+def _suppress(walker: Any, args: Any, node: Any, state: State) -> Value:
+    return walker.values.make(NOTHING, ref=("suppress", tuple(args.all())))
+
+
+def _count(walker: Any, args: Any, node: Any, state: State) -> Value:
+    return walker.values.make(frozenset((CONST,)), flags=frozenset(("endless",)))
+
+
+def _chain(walker: Any, args: Any, node: Any, state: State) -> Value:
+    elem: Optional[Value] = None
+    for value in args.all():
+        member = walker.member(value, state)
+        elem = member if elem is None else walker.values.join(elem, member)
+    return walker.container(node, "list", state, {}, elem)
+
+
+def _in_place(walker: Any, args: Any, node: Any, state: State) -> Value:
+    """`heapq.heappush(list, x)`, `bisect.insort(list, x)`: the first argument is changed."""
+    given = args.all()
+    if given:
+        base_node = node.args[0].value if node.args else None
+        walker.mutated(given[0], state, node, base_node, given[1] if len(given) > 1 else None)
+        return walker.member(given[0], state)
+    return walker.values.unknown
+
+
+BUILTINS: dict[str, Callable] = {}
+
+
+def _enter(handler: Callable, names: str) -> None:
+    for name in names.split():
+        BUILTINS[name] = handler
+
+
+_enter(_same, "builtins.int builtins.float builtins.round builtins.abs builtins.bool decimal.Decimal fractions.Fraction builtins.complex "
+              "math.ceil math.floor math.trunc operator.index uuid.UUID")
+_enter(_text, "builtins.str builtins.repr builtins.bytes builtins.ascii builtins.format urllib.parse.quote")
+_enter(_clamp, "builtins.min builtins.max")
+_enter(_copy, "builtins.dict collections.OrderedDict collections.Counter collections.ChainMap types.SimpleNamespace collections.defaultdict copy.copy")
+_enter(_list_of, "builtins.list builtins.tuple builtins.set builtins.frozenset builtins.sorted builtins.reversed builtins.iter collections.deque "
+                 "itertools.islice")
+_enter(_deep, "copy.deepcopy")
+_enter(_loads, "json.loads json.load pickle.loads pickle.load yaml.safe_load yaml.load tomllib.loads tomllib.load tomli.loads orjson.loads "
+               "ujson.loads simplejson.loads msgpack.unpackb ast.literal_eval toml.loads yaml.full_load rapidjson.loads msgspec.json.decode "
+               "bson.decode bson.loads ujson.load simplejson.load toml.load")
+_enter(_dumps, "json.dumps pickle.dumps yaml.dump yaml.safe_dump orjson.dumps ujson.dumps simplejson.dumps msgpack.packb toml.dumps tomli_w.dumps "
+               "base64.b64encode base64.b64decode zlib.compress gzip.compress zlib.decompress gzip.decompress hashlib.sha256 hashlib.md5 "
+               "hashlib.sha1 rapidjson.dumps msgspec.json.encode io.BytesIO io.StringIO")
+_enter(_derived, "builtins.sum builtins.len builtins.any builtins.all builtins.hash builtins.divmod builtins.pow builtins.ord builtins.chr builtins.type "
+                 "builtins.id builtins.vars builtins.hasattr builtins.callable builtins.bytearray builtins.memoryview builtins.hex builtins.oct "
+                 "statistics.mean math.sqrt math.log datetime.timedelta datetime.datetime.fromisoformat datetime.datetime.strptime datetime.date datetime.datetime "
+                 "re.sub re.match re.search re.compile re.findall re.split textwrap.dedent math.prod math.fsum difflib.unified_diff "
+                 "datetime.date.fromisoformat datetime.datetime.fromtimestamp os.path.basename os.path.dirname builtins.issubclass")
+_enter(_map, "builtins.map")
+_enter(_filter, "builtins.filter")
+_enter(_next, "builtins.next builtins.anext")
+_enter(_enumerate, "builtins.enumerate")
+_enter(_zip, "builtins.zip itertools.zip_longest")
+_enter(_getattr, "builtins.getattr")
+_enter(_setattr, "builtins.setattr builtins.object.__setattr__")
+_enter(_partial, "functools.partial")
+_enter(_replace, "dataclasses.replace copy.replace attr.evolve attrs.evolve")
+_enter(_asdict, "dataclasses.asdict dataclasses.astuple attr.asdict attrs.asdict")
+_enter(_through, "contextlib.closing contextlib.aclosing contextlib.nullcontext asyncio.wait_for asyncio.shield asyncio.run asyncio.create_task "
+                 "asyncio.ensure_future inspect.unwrap functools.wraps typing.no_type_check asgiref.sync.sync_to_async asgiref.sync.async_to_sync "
+                 "types.MappingProxyType builtins.aiter anyio.run")
+_enter(_second, "typing.cast")
+_enter(_clock, "time.time time.monotonic time.perf_counter time.time_ns datetime.datetime.now datetime.datetime.utcnow datetime.datetime.today "
+               "datetime.date.today django.utils.timezone.now time.strftime time.localtime time.gmtime")
+_enter(_random, "uuid.uuid4 uuid.uuid1 random.random random.uniform random.randint random.choice random.expovariate random.randrange "
+                "secrets.token_hex secrets.token_urlsafe secrets.token_bytes os.urandom secrets.randbelow random.sample random.shuffle "
+                "random.getrandbits random.gauss random.betavariate random.triangular uuid.uuid7")
+_enter(_gather, "asyncio.gather")
+_enter(_to_thread, "asyncio.to_thread anyio.to_thread.run_sync starlette.concurrency.run_in_threadpool fastapi.concurrency.run_in_threadpool")
+_enter(_join_path, "os.path.join posixpath.join pathlib.Path pathlib.PurePath pathlib.PurePosixPath")
+_enter(_urljoin, "urllib.parse.urljoin")
+_enter(_print, "builtins.print builtins.range builtins.slice builtins.object warnings.warn traceback.print_exc")
+_enter(_isinstance, "builtins.isinstance")
+_enter(_exit, "sys.exit builtins.exit builtins.quit os._exit")
+_enter(_suppress, "contextlib.suppress")
+_enter(_count, "itertools.count itertools.repeat itertools.cycle")
+_enter(_chain, "itertools.chain itertools.chain.from_iterable")
+_enter(_in_place, "heapq.heappush heapq.heappop bisect.insort bisect.insort_left bisect.insort_right heapq.heapreplace heapq.heappushpop random.shuffle "
+                  "operator.setitem")

@@ -1,0 +1,705 @@
+"""Calls: who is called, with what, and what comes back.
+
+A function of the project is walked with the values of this very call (its summary for these arguments): what it does to its
+arguments, the events it makes and what it returns are thereby applied at the call. A function already on the stack answers
+"no effects". What cannot be resolved returns what went in, and is handed every object that it was given.
+"""
+from __future__ import annotations
+
+from typing import Any, Callable, Optional
+
+from . import ir
+from .builtins import BUILTINS
+from .evaluate import MUTATORS
+from .events import LockEvent, Lock, Suspend
+from .objects import Obj, State, join_states
+from .values import CONST, NOTHING, UNKNOWN, Lit, Origin, Template, Value
+
+MAX_DEPTH = 6  # helpers walked into below one root
+MAX_STEPS = 60_000
+
+
+class Dead(Exception):
+    """Control cannot go on from here (a helper that always raises, `abort()`, `sys.exit()`)."""
+
+
+class Argument:
+    """One argument of a call: value, keyword ('' for positional), star ('', '*', '**'), and its expression."""
+
+    __slots__ = ("value", "keyword", "star", "node")
+
+    def __init__(self, value: Value, keyword: str = "", star: str = "", node: Any = None) -> None:
+        self.value, self.keyword, self.star, self.node = value, keyword, star, node
+
+
+class Arguments:
+    """The arguments of a call with `*known` and `**known` spread out; open_star / open_kwargs: an unknown rest was spread."""
+
+    __slots__ = ("positional", "keywords", "open_star", "open_kwargs", "rest")
+
+    def __init__(self) -> None:
+        self.positional: list[Argument] = []
+        self.keywords: list[tuple[str, Argument]] = []
+        self.open_star = self.open_kwargs = False
+        self.rest: list[Value] = []
+
+    def all(self) -> list[Value]:
+        return [a.value for a in self.positional] + [a.value for _, a in self.keywords] + self.rest
+
+    def get(self, name: str, place: Optional[int] = None) -> Optional[Value]:
+        for keyword, argument in self.keywords:
+            if keyword == name:
+                return argument.value
+        if place is not None and place < len(self.positional):
+            return self.positional[place].value
+        return None
+
+
+class Calls:
+    """Mixin of Walker."""
+
+    # --- a call -----------------------------------------------------------------------------------------------------------
+    def call(self, node: Any, state: State) -> Value:
+        self.steps += 1
+        # `a.b().c().d()`: long chains must not recurse.
+        chain = []
+        inner = node
+        while isinstance(inner, ir.Call) and isinstance(inner.func, ir.Attr) and isinstance(inner.func.value, (ir.Call, ir.Await)):
+            chain.append(inner)
+            inner = inner.func.value
+            if isinstance(inner, ir.Await):
+                break
+        if len(chain) < 30 or not isinstance(inner, ir.Call):
+            return self._call(node, state)
+        value = self._call(inner, state)
+        for step in reversed(chain):
+            value = self.call_method(value, step.func.name, self.arguments(step, state), step, state)
+        return value
+
+    def _call(self, node: Any, state: State) -> Value:
+        func = node.func
+        if isinstance(func, ir.Attr):
+            if isinstance(func.value, ir.Call) and isinstance(func.value.func, ir.Name) and func.value.func.id == "super":
+                return self.call_super(func.name, self.arguments(node, state), node, state)
+            receiver = self.eval(func.value, state)
+            return self.call_method(receiver, func.name, self.arguments(node, state), node, state)
+        callee = self.eval(func, state)
+        return self.call_value(callee, self.arguments(node, state), node, state)
+
+    def arguments(self, node: Any, state: State) -> Arguments:
+        result = Arguments()
+        for arg in node.args:
+            value = self.eval(arg.value, state)
+            if arg.star == "*":
+                known = self.known_items(value, state)
+                if known is None:
+                    result.open_star = True
+                    result.rest.append(self.member(value, state))
+                else:
+                    result.positional.extend(Argument(v, node=arg) for v in known)
+            elif arg.star == "**":
+                mapping = self.mapping_items(value, state)
+                known = {k: v for k, v in (mapping or {}).items() if k.startswith("['") or k.startswith('["')}
+                for step, inner in known.items():
+                    name = step[2:-2]
+                    result.keywords.append((name, Argument(inner, name, node=arg)))
+                rest = self.rest_of(value, state, mapping) if mapping else self.values.make(value.origins)
+                if rest is not None:
+                    result.open_kwargs = True
+                    result.rest.append(rest)
+            elif arg.keyword:
+                result.keywords.append((arg.keyword, Argument(value, arg.keyword, node=arg)))
+            else:
+                result.positional.append(Argument(value, node=arg))
+        return result
+
+    def call_value(self, callee: Value, args: Arguments, node: Any, state: State) -> Value:
+        ref = callee.ref
+        if ref is not None:
+            kind = ref[0]
+            if kind == "dotted":
+                return self.call_dotted(ref[1], callee, args, node, state)
+            if kind == "function":
+                return self.call_scope(ref[1], args, node, state, ref[2])
+            if kind == "local":
+                return self.call_local(ref[1], args, node, state)
+            if kind == "class":
+                return self.construct(ref[1], args, node, state)
+            if kind == "partial":
+                merged = Arguments()
+                merged.positional = [Argument(v) for v in ref[2]] + args.positional
+                merged.keywords = [(k, Argument(v, k)) for k, v in ref[3]] + args.keywords
+                merged.open_star, merged.open_kwargs, merged.rest = args.open_star, args.open_kwargs, args.rest
+                return self.call_value(ref[1], merged, node, state)
+            if kind == "method":
+                return self.call_method(ref[2], ref[1], args, node, state)
+        found = self.call_typed_value(callee, args, node, state)
+        if found is not None:
+            return found
+        return self.unresolved(callee.name, callee, args, node, state)
+
+    # --- methods --------------------------------------------------------------------------------------------------------------
+    def call_method(self, receiver: Value, name: str, args: Arguments, node: Any, state: State) -> Value:
+        ref = receiver.ref
+        if ref is not None:
+            if ref[0] == "dotted":
+                return self.call_dotted(f"{ref[1]}.{name}", receiver, args, node, state)
+            if ref[0] == "class":
+                return self.call_class_attribute(ref[1], name, receiver, args, node, state)
+            if ref[0] == "column":
+                return self.column_method(receiver, name, args)
+        if receiver.query is not None:
+            return self.query_method(receiver, name, args, node, state)
+        for oid in receiver.objs:
+            obj = state.heap.get(oid)
+            if obj is not None and obj.kind == "instance":
+                method = obj.cls.method(name)
+                if method is not None:
+                    return self.call_scope(method, args, node, state, receiver)
+                if name in obj.fields:
+                    return self.call_value(obj.fields[name], args, node, state)
+        done = self.library_method(receiver, name, args, node, state)
+        if done is not None:
+            return done
+        for oid in receiver.objs:
+            obj = state.heap.get(oid)
+            if obj is not None and name in obj.fields and obj.fields[name].ref is not None:
+                return self.call_value(obj.fields[name], args, node, state)
+        if receiver.typ and receiver.typ.startswith("class:"):
+            cls = self.ask.klass_of(receiver.typ)
+            method = cls.method(name) if cls is not None else None
+            if method is not None:
+                return self.call_scope(method, args, node, state, receiver)
+        return self.plain_method(receiver, name, args, node, state)
+
+    def plain_method(self, receiver: Value, name: str, args: Arguments, node: Any, state: State) -> Value:
+        """A method of a container, a text or something unknown: gives back what went in, may change the receiver only."""
+        builtin = self.container_method(receiver, name, args, node, state)
+        if builtin is not None:
+            return builtin
+        return self.unresolved(name, receiver, args, node, state, method=True)
+
+    def container_method(self, receiver: Value, name: str, args: Arguments, node: Any, state: State) -> Optional[Value]:
+        first = args.positional[0].value if args.positional else None
+        if name == "get" and first is not None and len(args.positional) <= 2:
+            value = self.item(receiver, first, _receiver_sub(node), state)
+            if len(args.positional) == 2:
+                return self._defaulted(value, args.positional[1].value)
+            return value
+        if name in ("setdefault", "pop") and first is not None and self.step_of(first) is not None:
+            value = self.item(receiver, first, _receiver_sub(node), state)
+            default = args.positional[1].value if len(args.positional) > 1 else None
+            receiver = self._with_object(receiver, node, state)
+            if name == "setdefault" and default is not None:
+                if default.objs and not any(state.heap[o].kind == "part" for o in value.objs if o in state.heap):
+                    value = self.values.replace(value, objs=value.objs | default.objs)
+                for oid in receiver.objs:
+                    obj = state.heap.get(oid)
+                    if obj is not None:
+                        state.put(oid, obj.but(fields={**obj.fields, self.step_of(first): value}))
+            self.mutated(receiver, state, node)
+            return value
+        if name in MUTATORS and (receiver.objs or name in _SURE_MUTATORS or not receiver.typ):
+            return self._mutator(receiver, name, args, node, state)
+        if name in ("copy", "deepcopy", "__copy__") and not args.positional:
+            return self.copy_container(receiver, node, state)
+        if name in ("items", "values", "keys") and not args.positional:
+            return self._view(receiver, name, node, state)
+        if name == "format" and receiver.text is not None:
+            return self._format(receiver, args, state)
+        if name == "join" and first is not None and receiver.text is not None:
+            return self._join(receiver, first, state)
+        if name in _TEXT_METHODS and (receiver.text is not None or type(receiver.shape) is Template):
+            if type(receiver.shape) is Template and name in ("strip", "lstrip", "rstrip", "encode", "rstrip"):
+                return receiver
+            return self._text_method(receiver, name, args)
+        if name in _SAME_METHODS and not args.positional:
+            return receiver
+        return None
+
+    def _with_object(self, receiver: Value, node: Any, state: State) -> Value:
+        if receiver.objs:
+            return receiver
+        with_object = self.as_object(receiver, state)
+        if with_object is not receiver:
+            self.rebind(node.func.value if isinstance(node, ir.Call) and isinstance(node.func, ir.Attr) else None, receiver, with_object, state)
+        return with_object
+
+    def _mutator(self, receiver: Value, name: str, args: Arguments, node: Any, state: State) -> Value:
+        base_node = node.func.value if isinstance(node, ir.Call) and isinstance(node.func, ir.Attr) else None
+        added: Optional[Value] = None
+        for value in args.all():
+            inner = self.member(value, state) if name in ("extend", "update", "extendleft") and value.objs else value
+            added = inner if added is None else self.values.join(added, inner)
+        receiver = self._with_object(receiver, node, state)
+        if name in ("update", "__setitem__"):
+            mapping: dict = {}
+            for value in args.positional:
+                mapping.update(self.mapping_items(value.value, state) or {})
+            mapping.update({f"[{k!r}]": a.value for k, a in args.keywords})
+            for oid in receiver.objs:
+                obj = state.heap.get(oid)
+                if obj is not None and mapping:
+                    state.put(oid, obj.but(fields={**obj.fields, **mapping}))
+        taken = self.member(receiver, state) if name in ("pop", "popitem", "popleft", "setdefault") else None
+        self.mutated(receiver, state, node, base_node, added)
+        return taken if taken is not None else self.values.none
+
+    @staticmethod
+    def _default_is_plain(value: Value) -> bool:
+        return type(value.shape) is Lit
+
+    def _defaulted(self, value: Value, default: Value) -> Value:
+        """`d.get(k, default)`: the member; a literal default does not end its identity."""
+        if type(default.shape) is Lit:
+            return self.values.replace(value, shape=None)
+        return self.values.replace(value, origins=(value.origins | default.origins) - {CONST} or value.origins, objs=value.objs | default.objs)
+
+    def _view(self, receiver: Value, name: str, node: Any, state: State) -> Value:
+        member = self.member(receiver, state)
+        if name == "keys":
+            return self.values.make(frozenset(o.at("[keys]") for o in receiver.origins))
+        if name == "items":
+            key = self.values.make(frozenset(o.at("[keys]") for o in receiver.origins))
+            pair = self.container(node, "tuple", state, {"[0]": key, "[1]": member}, None, "pair")
+            return self.container(node, "list", state, {}, pair, "view")
+        return self.container(node, "list", state, {}, member, "view")
+
+    def _format(self, receiver: Value, args: Arguments, state: State) -> Value:
+        import string
+
+        parts: list = []
+        place = 0
+        try:
+            for literal, field, _, _ in string.Formatter().parse(receiver.text or ""):
+                parts.append(literal)
+                if field is None:
+                    continue
+                head = field.split(".")[0].split("[")[0]
+                value = args.get(head) if head and not head.isdigit() else None
+                if value is None and (not head or head.isdigit()):
+                    index = int(head) if head else place
+                    place += 0 if head else 1
+                    value = args.positional[index].value if index < len(args.positional) else None
+                parts.append(value if value is not None and head == field else self.values.derived(value) if value is not None else self.values.unknown)
+        except (ValueError, IndexError):
+            return self.values.derived(receiver, args.all())
+        return self.values.template(parts)
+
+    def _join(self, receiver: Value, first: Value, state: State) -> Value:
+        known = self.known_items(first, state)
+        if known is None or not known:
+            return self.values.make(self.deep(state, first) - {CONST} or first.origins)
+        parts: list = []
+        for i, value in enumerate(known):
+            if i:
+                parts.append(receiver.text)
+            parts.append(value)
+        return self.values.template(parts)
+
+    def _text_method(self, receiver: Value, name: str, args: Arguments) -> Value:
+        literals = [a.value.literal for a in args.positional]
+        text = receiver.text
+        if text is not None and all(isinstance(v, (str, int)) for v in literals) and name in _FOLDABLE:
+            try:
+                return self.values.const(getattr(text, name)(*literals))
+            except (TypeError, ValueError):
+                pass
+        return self.values.derived(receiver, args.all())
+
+    # --- dotted names ---------------------------------------------------------------------------------------------------------
+    def call_dotted(self, dotted: str, callee: Value, args: Arguments, node: Any, state: State) -> Value:
+        found = self.ask.dotted(dotted)
+        if found is not None:
+            value = self.named(found, dotted, state)
+            if value.ref is not None and value.ref[0] != "dotted":
+                return self.call_value(value, args, node, state)
+        handler = BUILTINS.get(dotted)
+        if handler is not None:
+            return handler(self, args, node, state)
+        done = self.library_function(dotted, args, node, state)
+        if done is not None:
+            return done
+        last = dotted.rsplit(".", 1)[-1]
+        if self.vocabulary.match("no_return", last):
+            self.throw(state, frozenset(("Exception",)))
+            raise Dead
+        if last[:1].isupper() and not last.isupper():
+            return self.construct_unknown(dotted, args, node, state)
+        return self.unresolved(last, callee, args, node, state)
+
+    def construct_unknown(self, dotted: str, args: Arguments, node: Any, state: State) -> Value:
+        """An instance of a class that was not found: a new object with its keyword arguments as fields."""
+        fields = {name: argument.value for name, argument in args.keywords}
+        for i, argument in enumerate(args.positional):
+            fields[f"@{i}"] = argument.value
+        for value in args.all():
+            self.escapes(state, value, "passed on")
+        oid = self.object_id(node, "new")
+        state.put(oid, Obj("new", fields=fields, new=True, cls=dotted, label=dotted.rsplit(".", 1)[-1]))
+        origins = frozenset().union(*(v.origins for v in args.all())) - {CONST} if args.all() else NOTHING
+        own = Origin("opaque", self.object_id_of(("value", id(node.at), self.frames[-1].calls)))
+        flags = frozenset().union(*(v.flags for v in args.all())) & _RECEIVER_FLAGS if args.all() else NOTHING
+        return self.values.make(origins | {own}, same=frozenset((own,)), objs=frozenset((oid,)), typ=dotted, flags=flags)
+
+    # --- functions of the project -------------------------------------------------------------------------------------------------
+    def call_scope(self, scope: Any, args: Arguments, node: Any, state: State, self_value: Optional[Value] = None) -> Value:
+        definition = scope.definition()
+        if definition is None:
+            self.trace.incomplete.add(scope.qualname)
+            return self.unresolved(scope.qualname, self.values.unknown, args, node, state)
+        if scope.key in self.active:
+            return self.recursion(scope, args, node, state)
+        if len(self.frames) > MAX_DEPTH or self.steps > MAX_STEPS:
+            self.trace.incomplete.add(scope.qualname)
+            return self.unresolved(scope.qualname, self.values.unknown, args, node, state)
+        if scope.is_context_manager and not getattr(self, "_entering", False):
+            return self.values.origin(Origin("opaque", self.object_id_of(("cm", id(node.at), self.frames[-1].calls))),
+                                      ref=("contextmanager", scope, self.remember(args), self_value))
+        static = scope.is_static
+        bound = None if static else self_value
+        return self.enter(definition, scope, scope.excerpt(), args, node, state, bound, None, scope.key)
+
+    def call_local(self, key: tuple, args: Arguments, node: Any, state: State) -> Value:
+        definition, scope, excerpt, closure, self_value = self.local_functions[key]
+        mark = ("local", key[0])
+        if mark in self.active or len(self.frames) > MAX_DEPTH + 2 or self.steps > MAX_STEPS:
+            return self.values.derived(args.all() or [self.values.unknown])
+        outer = self.frames[-1]
+        surroundings = dict(closure)
+        if outer.calls == key[1]:
+            # Still inside the function that defined it: it sees the names as they are now.
+            surroundings.update(state.env)
+        return self.enter(definition, scope, excerpt, args, node, state, None, surroundings, mark)
+
+    def enter(self, definition: Any, scope: Any, excerpt: Any, args: Arguments, node: Any, state: State, self_value: Optional[Value],
+              closure: Optional[dict], mark: Any) -> Value:
+        from .walk import Frame
+
+        name = definition.name if isinstance(definition, ir.FunctionDef) else "<lambda>"
+        function = scope.qualname if closure is None else f"{scope.qualname}.{name}"
+        frame = Frame(scope, excerpt, function, self.frames[-1].calls + ((id(node.at), self.site(node)),), closure)
+        policies = self.policies_of(definition, state) if isinstance(definition, ir.FunctionDef) and definition.decorators else []
+        env = self.bind_parameters(definition, args, self_value, state, frame)
+        inner = state.with_env(env)
+        inner.control = state.control
+        self.frames.append(frame)
+        self.active.append(mark)
+        try:
+            def body(entry: State) -> Optional[State]:
+                frame.returns = []
+                if isinstance(definition, ir.Lambda):
+                    try:
+                        frame.returns.append((entry, self.eval(definition.body, entry)))
+                    except Dead:
+                        pass
+                    return join_states(self.values, [s for s, _ in frame.returns])
+                end = self.block(definition.body, entry)
+                if end is not None:
+                    frame.returns.append((end, self.values.none))
+                return join_states(self.values, [s for s, _ in frame.returns])
+
+            after = self.in_policies(policies, body, inner)
+        finally:
+            self.active.pop()
+            self.frames.pop()
+        if after is None:
+            raise Dead
+        result: Optional[Value] = None
+        for _, value in frame.returns:
+            result = value if result is None else self.values.join(result, value)
+        if frame.yields:
+            elem = frame.yields[0]
+            for value in frame.yields[1:]:
+                elem = self.values.join(elem, value)
+            restored = after.with_env(state.env)
+            state_after = restored
+            state_after.control = state.control
+            state.adopt(state_after)
+            return self.container(node, "list", state, {}, elem, "generator")
+        restored = after.with_env(state.env)
+        restored.control = state.control
+        state.adopt(restored)
+        return result if result is not None else self.values.none
+
+    def remember(self, args: Arguments) -> int:
+        self.remembered.append(args)
+        return len(self.remembered) - 1
+
+    def bind_parameters(self, definition: Any, args: Arguments, self_value: Optional[Value], state: State, frame: Any) -> dict:
+        env: dict = {}
+        positional = [a.value for a in args.positional]
+        keywords = {name: a.value for name, a in args.keywords}
+        if self_value is not None:
+            positional.insert(0, self_value)
+        spread = self.values.derived(args.rest) if args.rest else None
+        for param in definition.params.items:
+            if param.kind == "var":
+                env[param.name] = self._var_positional(definition, positional, spread, param, state, frame)
+                positional = []
+                continue
+            if param.kind == "varkw":
+                fields = {f"[{k!r}]": v for k, v in keywords.items()}
+                frame_key = (id(param), frame.calls)
+                oid = self.object_id_of(("kwargs", frame_key))
+                state.put(oid, Obj("dict", fields=fields, elem=spread if args.open_kwargs else None, new=True))
+                env[param.name] = self.values.make(self._union(fields.values()) or frozenset((CONST,)), objs=frozenset((oid,)))
+                continue
+            value: Optional[Value] = None
+            if param.kind in ("pos", "posonly") and positional:
+                value = positional.pop(0)
+            elif param.name in keywords and param.kind != "posonly":
+                value = keywords.pop(param.name)
+            elif spread is not None and (args.open_star or args.open_kwargs):
+                value = spread
+            elif param.default is not None:
+                value = self.default_value(param.default, frame, state)
+            if value is None:
+                value = self.values.unknown
+            if value.typ is None and param.annotation is not None and not value.objs and value.ref is None:
+                typ = self.annotation_type(param.annotation, frame.scope)
+                if typ:
+                    value = self.values.replace(value, typ=typ)
+            env[param.name] = value
+        return env
+
+    def _union(self, values: Any) -> frozenset:
+        found: set = set()
+        for value in values:
+            found |= value.origins
+        return frozenset(found - {CONST})
+
+    def _var_positional(self, definition: Any, positional: list, spread: Optional[Value], param: Any, state: State, frame: Any) -> Value:
+        oid = self.object_id_of(("args", id(param), frame.calls))
+        state.put(oid, Obj("tuple", fields={f"[{i}]": v for i, v in enumerate(positional)}, elem=spread, new=True))
+        return self.values.make(self._union(positional) or frozenset((CONST,)), objs=frozenset((oid,)))
+
+    def default_value(self, node: Any, frame: Any, state: State) -> Value:
+        self.frames.append(frame)
+        try:
+            return self.eval(node, state.with_env({}))
+        finally:
+            self.frames.pop()
+
+    def construct(self, cls: Any, args: Arguments, node: Any, state: State) -> Value:
+        """An instance of a class of the project: `__init__` is walked; dataclass-like fields are bound by name and order."""
+        done = self.construct_library_class(cls, args, node, state)
+        if done is not None:
+            return done
+        oid = self.object_id(node, "instance")
+        own = Origin("opaque", self.object_id_of(("instance", id(node.at), self.frames[-1].calls)))
+        state.put(oid, Obj("instance", own, cls=cls, new=True, label=cls.name))
+        flags = frozenset().union(*(v.flags for v in args.all())) & _RECEIVER_FLAGS if args.all() else NOTHING
+        value = self.values.make(frozenset((own,)) | self._union(args.all()), same=frozenset((own,)), objs=frozenset((oid,)),
+                                 typ=cls.type_name, flags=flags)
+        init = cls.method("__init__")
+        if init is not None:
+            self.call_scope(init, args, node, state, value)
+            return value
+        names = cls.field_names()
+        fields = dict(state.heap[oid].fields)
+        for name, argument in zip(names, args.positional):
+            fields[name] = argument.value
+        for name, argument in args.keywords:
+            fields[name] = argument.value
+        state.put(oid, state.heap[oid].but(fields=fields))
+        return value
+
+    def call_super(self, name: str, args: Arguments, node: Any, state: State) -> Value:
+        frame = self.frames[-1]
+        cls = frame.scope.cls
+        self_value = state.env.get("self") or (frame.closure or {}).get("self")
+        if cls is not None:
+            method = cls.inherited(name)
+            if method is not None and self_value is not None:
+                return self.call_scope(method, args, node, state, self_value)
+        if self_value is not None:
+            done = self.library_method(self_value, name, args, node, state)
+            if done is not None:
+                return done
+        return self.unresolved(name, self_value or self.values.unknown, args, node, state, method=True)
+
+    def call_class_attribute(self, cls: Any, name: str, receiver: Value, args: Arguments, node: Any, state: State) -> Value:
+        method = cls.method(name)
+        if method is not None:
+            if method.is_class_method:
+                return self.call_scope(method, args, node, state, receiver)
+            return self.call_scope(method, args, node, state, None)
+        done = self.model_class_method(cls, name, receiver, args, node, state)
+        if done is not None:
+            return done
+        value = self.attribute(receiver, name, node, state)
+        if value.ref is not None and value.ref[0] not in ("dotted", "column"):
+            return self.call_value(value, args, node, state)
+        return self.unresolved(name, receiver, args, node, state, method=True)
+
+    def recursion(self, scope: Any, args: Arguments, node: Any, state: State) -> Value:
+        """A function on the stack answers "no effects"; that it runs again with these arguments is what retry rules look at."""
+        self.recursive_call(scope, args, node, state)
+        for value in args.all():
+            self.escapes(state, value, "passed on")
+        return self.values.derived([*args.all(), self.values.unknown])
+
+    # --- what is not known --------------------------------------------------------------------------------------------------------
+    def unresolved(self, name: str, receiver: Value, args: Arguments, node: Any, state: State, method: bool = False) -> Value:
+        """A call of something unknown: returns what went in; may raise; is handed the objects it is given."""
+        quiet = self.vocabulary.match("harmless", name) or self.is_logger(receiver)
+        given = args.all()
+        for value in given:
+            if not quiet:
+                self.escapes(state, value, "passed on")
+                self.hand_over(state, value)
+        if not quiet:
+            self.throw(state, None, ("call", name))
+            for value in given:
+                if value.ref is not None and value.ref[0] in ("local", "function"):
+                    self.callback(value, node, state)
+        own = Origin("opaque", self.object_id_of(("value", id(node.at), self.frames[-1].calls)))
+        origins: set = {own}
+        for value in given:
+            origins |= {_weak(o) for o in self.deep(state, value)}
+        if method:
+            origins |= {o.at("()") if o.kind != "read" else o for o in receiver.origins} if receiver.typ or receiver.ref else set(receiver.origins)
+        origins.discard(CONST)
+        origins.discard(UNKNOWN)
+        flags = receiver.flags & _RECEIVER_FLAGS
+        result = self.values.make(frozenset(origins), same=frozenset((own,)), flags=flags, name=name)
+        return self.promised(name, result, receiver, args, node, state)
+
+    def promised(self, name: str, result: Value, receiver: Value, args: Arguments, node: Any, state: State) -> Value:
+        """What the name of an unresolved callee promises (`_names.toml`): a lock, a conditional write. A name may silence only."""
+        if self.vocabulary.match("locking_reader", name):
+            lock = self.event(LockEvent, node, state)
+            lock.lock = Lock("pattern", lock.n, "tx")
+            state.held |= {lock.lock}
+            return self.values.replace(result, flags=result.flags | {"locked"})
+        if self.vocabulary.match("suspending", name):
+            self.event(Suspend, node, state, what=name)
+        self.pattern_write(name, result, receiver, args, node, state)
+        return result
+
+    def is_logger(self, receiver: Value) -> bool:
+        return bool(receiver.name) and self.vocabulary.match("harmless_receiver", receiver.name)
+
+    def hand_over(self, state: State, value: Value) -> None:
+        """The objects in `value` are known elsewhere from now on."""
+        for part in self.parts(state, value):
+            for oid in part.objs:
+                obj = state.heap.get(oid)
+                if obj is not None and not obj.handed and obj.kind in ("row", "path", "part", "instance", "new"):
+                    state.put(oid, obj.but(handed=True))
+
+    def callback(self, value: Value, node: Any, state: State, args: Optional[Arguments] = None) -> Optional[Value]:
+        """A function given to something that calls it at some time (or never)."""
+        trial = state.copy()
+        try:
+            result = self.call_value(value, args or Arguments(), node, trial)
+        except Dead:
+            return None
+        joined = join_states(self.values, [state, trial])
+        control = state.control
+        state.adopt(joined.copy())
+        state.control = control
+        return result
+
+    # --- with ------------------------------------------------------------------------------------------------------------------------
+    def enter_context(self, node: Any, expression: Any, manager: Value, state: State, inside: Callable) -> Optional[State]:
+        if "attempt" in manager.flags:
+            return self._attempt_block(state, inside)
+        if manager.ref is not None and manager.ref[0] == "contextmanager":
+            return self._generator_context(node, expression, manager, state, inside)
+        library = self.library_context(node, expression, manager, state, inside)
+        if library is not NotImplemented:
+            return library
+        for oid in manager.objs:
+            obj = state.heap.get(oid)
+            if obj is None or obj.kind != "instance":
+                continue
+            for entry, leave in (("__enter__", "__exit__"), ("__aenter__", "__aexit__")):
+                method = obj.cls.method(entry)
+                if method is not None:
+                    bound = self.call_scope(method, Arguments(), expression, state, manager)
+                    end = inside(state, bound)
+                    if end is None:
+                        return None
+                    exit_method = obj.cls.method(leave)
+                    if exit_method is not None:
+                        args = Arguments()
+                        args.positional = [Argument(self.values.none)] * 3
+                        self.call_scope(exit_method, args, node, end, manager)
+                    return end
+        return inside(state, None)
+
+    def _attempt_block(self, state: State, inside: Callable) -> Optional[State]:
+        end = inside(state, None)
+        if end is not None and self.regions:
+            for region in reversed(self.regions):
+                if region.event.how == "attempts":
+                    region.breaks.append(end)
+                    return None
+        return end
+
+    def _generator_context(self, node: Any, expression: Any, manager: Value, state: State, inside: Callable) -> Optional[State]:
+        """`@contextmanager`: its code before the yield, the block, its code after."""
+        _, scope, remembered, self_value = manager.ref
+        args = self.remembered[remembered]
+        outer = self.frames[-1]
+        ends: list = []
+
+        def on_yield(value: Value, inner: State) -> None:
+            helper = self.frames.pop()
+            try:
+                entry = inner.with_env(state.env)
+                end = inside(entry, value)
+            finally:
+                self.frames.append(helper)
+            if end is None:
+                raise Dead
+            env = inner.env
+            ends.append(end.env)
+            control = inner.control
+            inner.adopt(end.with_env(env))
+            inner.control = control
+
+        definition = scope.definition()
+        from .walk import Frame
+
+        frame = Frame(scope, scope.excerpt(), scope.qualname, outer.calls + ((id(expression.at), self.site(expression)),))
+        frame.on_yield = on_yield
+        env = self.bind_parameters(definition, args, None if scope.is_static else self_value, state, frame)
+        if scope.key in self.active or len(self.frames) > MAX_DEPTH:
+            return inside(state, None)
+        self.frames.append(frame)
+        self.active.append(scope.key)
+        try:
+            end = self.block(definition.body, state.with_env(env))
+            states = [s for s, _ in frame.returns] + [end]
+        finally:
+            self.active.pop()
+            self.frames.pop()
+        joined = join_states(self.values, states)
+        if joined is None:
+            return None
+        result = joined.with_env(ends[-1] if ends else state.env)
+        result.control = state.control
+        return result
+
+
+_SURE_MUTATORS = frozenset(("append", "extend", "setdefault", "appendleft"))
+_TEXT_METHODS = frozenset(("strip", "lstrip", "rstrip", "lower", "upper", "replace", "encode", "decode", "title", "removeprefix", "removesuffix",
+                           "split", "rsplit", "splitlines", "partition", "rpartition", "startswith", "endswith", "zfill", "format_map"))
+_FOLDABLE = frozenset(("strip", "lstrip", "rstrip", "lower", "upper", "replace", "removeprefix", "removesuffix"))
+_SAME_METHODS = frozenset(("strip", "encode", "decode", "tolist", "as_tuple"))
+_RECEIVER_FLAGS = frozenset(("sqlite", "serializable", "repeatable", "autocommit", "locked"))
+
+
+def _weak(origin: Origin) -> Origin:
+    """Through an opaque call: derived, but not in sight (DESIGN: as the argument of an opaque call a sibling field does not count)."""
+    return origin if origin.path and origin.path[-1] == "()" else origin.at("()")
+
+
+def _receiver_sub(node: Any) -> Any:
+    """For `x.get(k)`: something whose `.value` is the receiver's expression, so that an object made on the way can be bound to it."""
+    if isinstance(node, ir.Call) and isinstance(node.func, ir.Attr):
+        return ir.Sub(node.func.value, ir.Const(None), at=node.at)
+    return None

@@ -1,0 +1,870 @@
+"""Expressions: how values, objects and fields come about. Targets of assignments stand here too: they are the other half of reading."""
+from __future__ import annotations
+
+from typing import Any, Optional
+
+from . import ir
+from .events import Change
+from .objects import Obj, State, deep_origins, join_states, parts
+from .values import CONST, NOTHING, SERVER, UNKNOWN, Lit, Origin, Template, Value
+
+#: Methods that change their receiver in place and put their arguments into it.
+MUTATORS = frozenset((
+    "append", "extend", "insert", "add", "update", "setdefault", "pop", "popitem", "remove", "discard", "clear", "sort", "reverse",
+    "appendleft", "popleft", "extendleft", "difference_update", "intersection_update", "symmetric_difference_update", "merge", "subtract",
+    "__setitem__", "__delitem__", "rotate",
+))
+_TEXT_OPS = frozenset(("+", "-"))
+
+
+class Evaluator:
+    """Mixin of Walker: expressions and assignment targets."""
+
+    # --- entry ---------------------------------------------------------------------------------------------------------
+    def eval(self, node: Any, state: State) -> Value:
+        return _EXPRESSIONS[type(node)](self, node, state)
+
+    def parts(self, state: State, value: Value) -> Any:
+        return parts(state, value)
+
+    def deep(self, state: State, value: Value) -> frozenset:
+        return deep_origins(state, value)
+
+    def flat(self, state: State, value: Value) -> Value:
+        """The value with the origins of all that it contains, as the payload of a write."""
+        origins = deep_origins(state, value)
+        return value if origins == value.origins else self.values.replace(value, origins=frozenset(origins - {CONST}) or origins)
+
+    # --- literals and containers -----------------------------------------------------------------------------------------
+    def _const(self, node: Any, state: State) -> Value:
+        return self.values.const(node.value)
+
+    def _fstring(self, node: Any, state: State) -> Value:
+        return self.values.template([p if isinstance(p, str) else self.eval(p, state) for p in node.parts])
+
+    def object_id(self, node: Any, kind: str, extra: Any = 0) -> int:
+        """Identity of the object made at a node: stable over the rounds of a fixpoint, different for each call path."""
+        key = (id(node.at) if isinstance(node, ir.Node) and node.at is not None else id(node), self.frames[-1].calls, kind, extra)
+        found = self.objects.get(key)
+        if found is None:
+            found = self.objects[key] = len(self.objects) + 1
+            self.keep.append(node)
+        return found
+
+    def container(self, node: Any, kind: str, state: State, fields: dict, elem: Optional[Value], extra: Any = 0) -> Value:
+        oid = self.object_id(node, kind, extra)
+        state.put(oid, Obj(kind, fields=fields, elem=elem, new=True))
+        origins: set = set()
+        for part in [*fields.values(), *([elem] if elem is not None else [])]:
+            origins |= part.origins
+        if len(origins) > 1:
+            origins.discard(CONST)
+        return self.values.make(frozenset(origins) or frozenset((CONST,)), objs=frozenset((oid,)))
+
+    def _tuple(self, node: Any, state: State) -> Value:
+        return self._sequence(node, "tuple", state)
+
+    def _list(self, node: Any, state: State) -> Value:
+        return self._sequence(node, "list", state)
+
+    def _set(self, node: Any, state: State) -> Value:
+        return self._sequence(node, "list", state)
+
+    def _sequence(self, node: Any, kind: str, state: State) -> Value:
+        fields: dict = {}
+        elem: Optional[Value] = None
+        place = 0
+        certain = True
+        for item in node.items:
+            if isinstance(item, ir.Starred):
+                inner = self.eval(item.value, state)
+                known = self.known_items(inner, state)
+                if known is not None and certain:
+                    for value in known:
+                        fields[f"[{place}]"] = value
+                        place += 1
+                    continue
+                certain = False
+                spread = self.member(inner, state)
+                elem = spread if elem is None else self.values.join(elem, spread)
+                continue
+            value = self.eval(item, state)
+            if certain and place < 40:
+                fields[f"[{place}]"] = value
+                place += 1
+            else:
+                elem = value if elem is None else self.values.join(elem, value)
+        return self.container(node, kind, state, fields, elem)
+
+    def _dict(self, node: Any, state: State) -> Value:
+        fields: dict = {}
+        elem: Optional[Value] = None
+        for key, value in node.items:
+            inner = self.eval(value, state)
+            if key is None:
+                mapping = self.mapping_items(inner, state)
+                if mapping is not None:
+                    fields.update(mapping)
+                rest = self.rest_of(inner, state, mapping)
+                if rest is not None:
+                    elem = rest if elem is None else self.values.join(elem, rest)
+                continue
+            name = self.eval(key, state)
+            step = self.step_of(name)
+            if step is None:
+                inner = self.values.replace(inner, origins=inner.origins | name.origins) if name.origins - {CONST} else inner
+                elem = inner if elem is None else self.values.join(elem, inner)
+            else:
+                fields[step] = inner
+        return self.container(node, "dict", state, fields, elem)
+
+    @staticmethod
+    def step_of(index: Value) -> Optional[str]:
+        """The path step of a literal index, e.g. "['name']" or "[0]"; None when the index is not literal."""
+        if type(index.shape) is Lit and isinstance(index.shape.value, (str, int)) and not isinstance(index.shape.value, bool):
+            return f"[{index.shape.value!r}]"
+        return None
+
+    def mapping_items(self, value: Value, state: State) -> Optional[dict]:
+        """Known entries of a dict value as {step: Value}."""
+        if len(value.objs) != 1:
+            return None
+        obj = state.heap.get(next(iter(value.objs)))
+        return {k: v for k, v in obj.fields.items() if k.startswith("[")} if obj is not None else None
+
+    def rest_of(self, value: Value, state: State, mapping: Optional[dict]) -> Optional[Value]:
+        """What a mapping holds beside its known entries: unknown members, or all of it when nothing is known."""
+        if mapping is None or not value.objs:
+            return self.values.make(value.origins)
+        obj = state.heap.get(next(iter(value.objs)))
+        if obj.kind in ("row", "path", "part"):
+            return self.values.make(value.origins)
+        return obj.elem
+
+    def known_items(self, value: Value, state: State) -> Optional[list]:
+        """The members of a sequence whose length is known, in order; None otherwise."""
+        if len(value.objs) != 1:
+            return None
+        obj = state.heap.get(next(iter(value.objs)))
+        if obj is None or obj.kind not in ("tuple", "list") or obj.elem is not None:
+            return None
+        steps = [f"[{i}]" for i in range(len(obj.fields))]
+        return [obj.fields[s] for s in steps] if all(s in obj.fields for s in steps) else None
+
+    def member(self, value: Value, state: State) -> Value:
+        """One value for any member of a container."""
+        result: Optional[Value] = None
+        for oid in value.objs:
+            obj = state.heap.get(oid)
+            if obj is None:
+                continue
+            for inner in [*(v for k, v in obj.fields.items() if k.startswith("[")), *([obj.elem] if obj.elem is not None else [])]:
+                result = inner if result is None else self.values.join(result, inner)
+            if obj.kind in ("row", "path", "part") and obj.origin is not None:
+                more = self.values.origin(obj.origin.at("[*]"))
+                result = more if result is None else self.values.join(result, more)
+        if result is not None:
+            return result
+        return self.values.make(frozenset(o.at("[*]") for o in value.origins), name=value.name, flags=value.flags & _STICKY)
+
+    # --- names -----------------------------------------------------------------------------------------------------------
+    def _name(self, node: Any, state: State) -> Value:
+        frame = self.frames[-1]
+        value = state.env.get(node.id)
+        if value is not None:
+            return value
+        if frame.closure is not None and node.id in frame.closure:
+            return frame.closure[node.id]
+        return self.module_name(node.id, state)
+
+    def module_name(self, name: str, state: State) -> Value:
+        """A name of the module, an import or a builtin."""
+        found = self.ask.name(self.frames[-1].scope.module, name)
+        if found is not None:
+            return self.named(found, name, state)
+        return self.values.origin(Origin("global", name), ref=("dotted", "builtins." + name), name=name)
+
+    def imported(self, dotted: str) -> Value:
+        return self.values.origin(Origin("global", dotted), ref=("dotted", dotted), name=dotted.rsplit(".", 1)[-1])
+
+    # --- attributes and items ------------------------------------------------------------------------------------------------
+    def _attr(self, node: Any, state: State) -> Value:
+        return self.attribute(self.eval(node.value, state), node.name, node, state)
+
+    def attribute(self, base: Value, name: str, node: Any, state: State) -> Value:
+        if base.ref is not None:
+            found = self.static_attribute(base, name, node, state)
+            if found is not None:
+                return found
+        if base.flags & _QUERYISH or base.query is not None:
+            found = self.query_attribute(base, name, state)
+            if found is not None:
+                return found
+        result: Optional[Value] = None
+        for oid in base.objs:
+            value = self.field(oid, name, node, state)
+            if value is not None:
+                result = value if result is None else self.values.join(result, value)
+        if result is not None:
+            return result
+        if base.typ:
+            found = self.typed_attribute(base, name, node, state)
+            if found is not None:
+                return found
+        return self.extend(base, name, state, node)
+
+    def extend(self, base: Value, step: str, state: State, node: Any = None) -> Value:
+        """The part `step` of a value nothing more is known of."""
+        same = frozenset(o.at(step) for o in base.same)
+        return self.values.make(
+            frozenset(o.at(step) for o in base.origins) or frozenset((UNKNOWN,)), same=same, name=step if not step.startswith("[") else base.name,
+            flags=base.flags & _STICKY,
+        )
+
+    def field(self, oid: int, name: str, node: Any, state: State) -> Optional[Value]:
+        """Attribute or item `name` of a heap object; None when the object does not know it and the caller should go on."""
+        obj = state.heap.get(oid)
+        if obj is None:
+            return None
+        if name in obj.fields:
+            return obj.fields[name]
+        if obj.kind == "cursor":
+            last = obj.fields.get("@last")
+            if last is not None and not name.startswith("["):
+                return self.extend(last, name, state)
+            return None
+        if obj.kind == "instance":
+            return self.instance_attribute(oid, obj, name, node, state)
+        if obj.kind in ("row", "path", "part") and obj.origin is not None:
+            return self.part_of(oid, obj, name, state)
+        if name.startswith("[") and obj.elem is not None:
+            return obj.elem
+        if name.startswith("[") and obj.kind in ("dict", "list", "tuple"):
+            return None
+        return None
+
+    def part_of(self, oid: int, obj: Obj, name: str, state: State) -> Value:
+        """A field of a loaded object that was not looked at before: an object of its own, since it may be changed in place."""
+        if obj.elem is not None and name.startswith("["):
+            return obj.elem
+        origin = obj.origin.at(name)
+        part = self.object_id_of((oid, name))
+        typ = self.field_type(obj, name)
+        state.put(part, Obj("part", origin, parent=(oid, name), session=obj.session, model=self.relation_model(obj, name, typ)))
+        value = self.values.origin(origin, objs=frozenset((part,)), name=name if not name.startswith("[") else obj.label, typ=typ)
+        current = state.heap[oid]
+        state.put(oid, current.but(fields={**current.fields, name: value}))
+        return value
+
+    def object_id_of(self, key: tuple) -> int:
+        found = self.objects.get(key)
+        if found is None:
+            found = self.objects[key] = len(self.objects) + 1
+        return found
+
+    def as_object(self, value: Value, state: State) -> Value:
+        """Give a value that was only an access path (a parameter, something unresolved) an object, so that its fields can be followed."""
+        if value.objs or len(value.origins) != 1 or value.ref is not None:
+            return value
+        (origin,) = value.origins
+        if origin.kind in ("const", "unknown", "clock", "random", "server"):
+            return value
+        oid = self.object_id_of(("path", origin))
+        if oid not in state.heap:
+            state.put(oid, Obj("path", origin, label=value.name, read=origin.n if origin.kind == "read" else None))
+        return self.values.replace(value, objs=frozenset((oid,)))
+
+    def rebind(self, node: Any, old: Value, new: Value, state: State) -> None:
+        """Let the place a value was read from hold `new` (the same value, now with an object)."""
+        if old is new:
+            return
+        if isinstance(node, ir.Name):
+            frame = self.frames[-1]
+            if node.id in state.env or frame.closure is None or node.id not in frame.closure:
+                state.bind(node.id, new)
+        elif isinstance(node, ir.Attr):
+            base = self.eval(node.value, state)
+            for oid in base.objs:
+                obj = state.heap.get(oid)
+                if obj is not None:
+                    state.put(oid, obj.but(fields={**obj.fields, node.name: new}))
+
+    def _sub(self, node: Any, state: State) -> Value:
+        base = self.eval(node.value, state)
+        if isinstance(node.index, ir.Slice):
+            for part in (node.index.lower, node.index.upper, node.index.step):
+                if part is not None:
+                    self.eval(part, state)
+            if base.query is not None:
+                return self.values.replace(base, flags=base.flags | {"sliced"})
+            return self.copy_container(base, node, state)
+        index = self.eval(node.index, state)
+        return self.item(base, index, node, state)
+
+    def item(self, base: Value, index: Value, node: Any, state: State) -> Value:
+        if base.query is not None:
+            return self.query_item(base, node, state)
+        found = self.store_subscript(base, index, node, state)
+        if found is not None:
+            return found
+        if base.ref is not None and base.ref[0] in ("dotted", "class"):
+            step = self.step_of(index) or "[*]"
+            return self.values.make(frozenset(o.at(step) for o in base.origins) | (index.origins - {CONST}), name=base.name,
+                                    same=frozenset(o.at(step) for o in base.same) if step != "[*]" else NOTHING)
+        step = self.step_of(index)
+        if step is None:
+            inner = self.member(base, state)
+            if len(index.same) == 1 and len(inner.origins) == 1:
+                # `table[key]`: the same key twice is the same member.
+                key = "[" + _key_text(index) + "]"
+                (only,) = inner.origins
+                return self.values.make(inner.origins, same=frozenset((only._replace(path=only.path[:-1] + (key,)),)) if only.path else inner.same,
+                                        objs=inner.objs, name=base.name, typ=inner.typ)
+            return inner
+        result: Optional[Value] = None
+        for oid in base.objs:
+            value = self.field(oid, step, node, state)
+            if value is None and step.startswith("[-"):
+                obj = state.heap.get(oid)
+                if obj is not None and obj.kind in ("tuple", "list"):
+                    value = self.member(self.values.make(base.origins, objs=frozenset((oid,))), state)
+            if value is not None:
+                result = value if result is None else self.values.join(result, value)
+        if result is not None:
+            return result
+        if not base.objs:
+            base_object = self.as_object(base, state)
+            if base_object is not base:
+                self.rebind(node.value if isinstance(node, ir.Sub) else None, base, base_object, state)
+                return self.field(next(iter(base_object.objs)), step, node, state) or self.extend(base, step, state)
+        return self.extend(base, step, state)
+
+    # --- operators ---------------------------------------------------------------------------------------------------------
+    def _bin(self, node: Any, state: State) -> Value:
+        # Left-nested chains of thousands of operands must not recurse.
+        chain = []
+        left = node
+        while isinstance(left, ir.Bin):
+            chain.append(left)
+            left = left.left
+        value = self.eval(left, state)
+        for step in reversed(chain):
+            value = self.binary(step.op, value, self.eval(step.right, state), step, state)
+        return value
+
+    def binary(self, op: str, left: Value, right: Value, node: Any, state: State) -> Value:
+        if left.ref is not None and left.ref[0] in ("pred", "column", "server") or right.ref is not None and right.ref[0] in ("pred", "column", "server"):
+            return self.server_operation(op, left, right)
+        if SERVER in left.origins or SERVER in right.origins:
+            return self.values.make(frozenset((SERVER,)) | left.origins | right.origins)
+        if op == "+" and (_is_text(left) or _is_text(right)):
+            return self.values.template([left, right])
+        if op == "%" and _is_text(left):
+            return self.percent_format(left, right, state)
+        if op == "|" and (left.objs or right.objs):
+            return self.merged(left, right, node, state)
+        if op == "+" and (left.objs or right.objs) and (self.known_items(left, state) is not None or self.known_items(right, state) is not None
+                                                      or self._is_list(left, state) or self._is_list(right, state)):
+            return self.merged(left, right, node, state)
+        incr = NOTHING
+        if op in _TEXT_OPS and not _not_number(left, state) and not _not_number(right, state):
+            incr = left.same | left.incr
+            if op == "+":
+                incr |= right.same | right.incr
+        origins = left.origins | right.origins
+        if len(origins) > 1:
+            origins -= {CONST}
+        if type(left.shape) is Lit and type(right.shape) is Lit and op in _TEXT_OPS:
+            try:
+                folded = left.shape.value + right.shape.value if op == "+" else left.shape.value - right.shape.value
+                if isinstance(folded, (int, float, str)) and (not isinstance(folded, str) or len(folded) < 10_000):
+                    return self.values.const(folded)
+            except TypeError:
+                pass
+        return self.values.make(origins, incr=frozenset(o for o in incr if o.kind != "const"))
+
+    @staticmethod
+    def _is_list(value: Value, state: State) -> bool:
+        return any(state.heap[oid].kind in ("list", "tuple") for oid in value.objs if oid in state.heap)
+
+    def merged(self, left: Value, right: Value, node: Any, state: State) -> Value:
+        """`a | b`, `a + b` of containers: a new container with the members of both."""
+        fields: dict = {}
+        elem: Optional[Value] = None
+        for side in (left, right):
+            mapping = self.mapping_items(side, state)
+            is_dict = any(state.heap[oid].kind == "dict" for oid in side.objs if oid in state.heap)
+            if mapping is not None and is_dict:
+                fields.update(mapping)
+                rest = self.rest_of(side, state, mapping)
+            else:
+                rest = self.member(side, state)
+                rest = self.values.replace(rest, origins=rest.origins | side.origins) if side.origins - {CONST} else rest
+            if rest is not None:
+                elem = rest if elem is None else self.values.join(elem, rest)
+        value = self.container(node, "dict" if fields and elem is None else "list" if not fields else "dict", state, fields, elem)
+        origins = (value.origins | left.origins | right.origins) - {CONST}
+        return self.values.replace(value, origins=origins or value.origins)
+
+    def percent_format(self, left: Value, right: Value, state: State) -> Value:
+        """`"… %s …" % args` with the pieces kept."""
+        text = left.text
+        items = self.known_items(right, state)
+        if text is None:
+            return self.values.derived(left, self.flat(state, right))
+        pieces = _split_percent(text)
+        holes = [p for p in pieces if p[0] == "hole"]
+        args = items if items is not None else [right] if len(holes) == 1 else None
+        mapping = self.mapping_items(right, state)
+        if pieces is None or (args is None and mapping is None) or (args is not None and mapping in (None, {}) and len(args) != len(holes)):
+            return self.values.derived(left, self.flat(state, right))
+        out: list = []
+        place = 0
+        for kind, piece in pieces:
+            if kind == "text":
+                out.append(piece)
+            elif piece and mapping:
+                out.append(mapping.get(f"[{piece!r}]", self.values.unknown))
+            elif args is not None and place < len(args):
+                out.append(args[place])
+                place += 1
+            else:
+                return self.values.derived(left, self.flat(state, right))
+        return self.values.template(out)
+
+    def _unary(self, node: Any, state: State) -> Value:
+        value = self.eval(node.operand, state)
+        if node.op == "not":
+            self.looked_at(state, value, "test")
+            return self.values.make(value.origins, ref=("not", value))
+        if node.op == "-" and type(value.shape) is Lit and isinstance(value.shape.value, (int, float)):
+            return self.values.const(-value.shape.value)
+        if value.ref is not None and value.ref[0] == "pred":
+            return self.values.make(value.origins, ref=("pred", (("", "or", value),)))
+        return self.values.make(value.origins, objs=value.objs if node.op == "~" else NOTHING, query=value.query)
+
+    def _bool_op(self, node: Any, state: State) -> Value:
+        # Each operand is evaluated only where the ones before let it: `lock and write()`.
+        results: list[Value] = []
+        ends: list = []
+        current: Optional[State] = state.copy()
+        for i, operand in enumerate(node.values):
+            if i == len(node.values) - 1:
+                results.append(self.eval(operand, current))
+                ends.append(current)
+                break
+            value = self.eval(operand, current)
+            results.append(value)
+            yes, no = self.refine(value, operand, current)
+            stop, current = (no, yes) if node.op == "and" else (yes, no)
+            if stop is not None:
+                ends.append(stop)
+            if current is None:
+                break
+        self._rejoin(state, ends)
+        if node.op == "or":
+            return self._or_value(results)
+        value = results[-1]
+        for other in results[:-1]:
+            value = self.values.replace(value, origins=(value.origins | other.origins) - {CONST} or value.origins)
+        return value
+
+    def _or_value(self, results: list) -> Value:
+        """`x or default`: for an empty field its default; the identity of x survives a literal default (`x or 0`)."""
+        first = results[0]
+        for other in results[1:]:
+            if other.is_none or (type(other.shape) is Lit and not first.objs):
+                first = self.values.make(first.origins, same=first.same, incr=first.incr, objs=first.objs, typ=first.typ, name=first.name,
+                                         flags=first.flags, query=first.query)
+            elif other.ref is not None and other.ref[0] == "noreturn":
+                continue
+            else:
+                first = self.values.join(first, other)
+        return first
+
+    def _rejoin(self, state: State, ends: list) -> None:
+        control = state.control
+        joined = join_states(self.values, ends)
+        if joined is not None:
+            state.adopt(joined.copy())
+            state.control = control
+
+    def _compare(self, node: Any, state: State) -> Value:
+        left = self.eval(node.left, state)
+        first = left
+        rights = []
+        for op, right in node.rest:
+            rights.append((op, self.eval(right, state)))
+        if len(rights) == 1:
+            op, right = rights[0]
+            predicate = self.column_comparison(first, op, right)
+            if predicate is not None:
+                return predicate
+        origins = first.origins
+        for _, right in rights:
+            origins |= self.deep(state, right)
+        for value in (first, *(r for _, r in rights)):
+            self.looked_at(state, value, "compared")
+        result = self.values.make(origins - {CONST} or origins, ref=("compare", first, rights[0][0], rights[0][1]) if len(rights) == 1 else None)
+        return result
+
+    def _if_exp(self, node: Any, state: State) -> Value:
+        yes, no = self.test(node.test, state.copy())
+        results, ends = [], []
+        for branch, expression in ((yes, node.body), (no, node.orelse)):
+            if branch is not None:
+                results.append(self.eval(expression, branch))
+                ends.append(branch)
+        self._rejoin(state, ends)
+        value = results[0] if results else self.values.unknown
+        for other in results[1:]:
+            value = self.values.join(value, other)
+        return value
+
+    # --- functions, comprehensions, awaits ------------------------------------------------------------------------------------
+    def _lambda(self, node: Any, state: State) -> Value:
+        return self.local_function(node, state)
+
+    def local_function(self, node: Any, state: State) -> Value:
+        """A function value with the names of its surroundings. The names are those of the moment of the call while we are inside."""
+        frame = self.frames[-1]
+        key = (id(node), frame.calls)
+        closure = dict(frame.closure) if frame.closure else {}
+        closure.update(state.env)
+        self.local_functions[key] = (node, frame.scope, frame.excerpt, closure, frame.self_value)
+        return self.values.origin(Origin("opaque", ("function", id(node.at) if node.at is not None else id(node))), ref=("local", key))
+
+    def _comp(self, node: Any, state: State) -> Value:
+        saved = dict(state.env)
+        inner = state
+        over: list = []
+        for gen in node.generators:
+            iterable = self.eval(gen.iter, inner)
+            over.append(iterable)
+            element, _ = self.element_of(iterable, gen, inner)
+            self.assign(gen.target, element, inner, node)
+            for test in gen.ifs:
+                self.eval(test, inner)
+        elt = self.eval(node.elt, inner)
+        value = self.eval(node.value, inner) if node.value is not None else None
+        fields: dict = {}
+        if value is not None:
+            value = self.values.replace(value, origins=(value.origins | elt.origins) - {CONST} or value.origins)
+        elem = value if value is not None else elt
+        for name in list(state.env):
+            if name not in saved:
+                state.unbind(name)
+            elif state.env[name] is not saved[name]:
+                state.bind(name, saved[name])
+        result = self.container(node, "dict" if node.kind == "dict" else "list", state, fields, elem)
+        origins = result.origins
+        for iterable in over:
+            # Which members are there depends on what was iterated (`[r for r in rows if …]`).
+            origins |= iterable.origins
+        return self.values.replace(result, origins=origins - {CONST} or origins)
+
+    def _await(self, node: Any, state: State) -> Value:
+        return self.awaited(self.eval(node.value, state), node, state)
+
+    def awaited(self, value: Value, node: Any, state: State) -> Value:
+        if value.query is not None:
+            return self.await_query(value, node, state)
+        return value
+
+    def _yield(self, node: Any, state: State) -> Value:
+        frame = self.frames[-1]
+        value = self.eval(node.value, state) if node.value is not None else self.values.none
+        if frame.on_yield is not None:
+            frame.on_yield(value, state)
+            return self.values.unknown
+        frame.yields.append(value)
+        for part in self.parts(state, value):
+            self.looked_at(state, part, "yielded")
+        return self.values.unknown
+
+    def _yield_from(self, node: Any, state: State) -> Value:
+        value = self.eval(node.value, state)
+        self.frames[-1].yields.append(self.member(value, state))
+        return self.values.make(value.origins)
+
+    def _walrus(self, node: Any, state: State) -> Value:
+        value = self.eval(node.value, state)
+        state.bind(node.target.id, value)
+        return value
+
+    def _starred(self, node: Any, state: State) -> Value:
+        return self.eval(node.value, state)
+
+    def _slice(self, node: Any, state: State) -> Value:
+        return self.values.unknown
+
+    # --- assignment ------------------------------------------------------------------------------------------------------------
+    def assign(self, target: Any, value: Value, state: State, node: Any) -> None:
+        kind = type(target)
+        if kind is ir.Name:
+            if not value.name or value.name in ("self",):
+                value = self.values.replace(value, name=target.id) if value.ref is None else value
+            state.bind(target.id, value)
+        elif kind is ir.Attr:
+            self.set_attribute(target, value, state, node, "assign")
+        elif kind is ir.Sub:
+            self.set_item(target, value, state, node, "assign")
+        elif kind in (ir.TupleX, ir.ListX):
+            self.unpack(target, value, state, node)
+        elif kind is ir.Starred:
+            self.assign(target.value, value, state, node)
+
+    def unpack(self, target: Any, value: Value, state: State, node: Any) -> None:
+        items = target.items
+        star = next((i for i, item in enumerate(items) if isinstance(item, ir.Starred)), None)
+        for i, item in enumerate(items):
+            if isinstance(item, ir.Starred):
+                self.assign(item.value, self.container(item, "list", state, {}, self.member(value, state)), state, node)
+            elif star is not None and i > star:
+                self.assign(item, self.member(value, state), state, node)
+            else:
+                self.assign(item, self.item(value, self.values.const(i), None, state), state, node)
+
+    def set_attribute(self, target: Any, value: Value, state: State, node: Any, op: str) -> None:
+        base = self.eval(target.value, state)
+        self.put_attribute(base, target.name, value, state, node, op, target.value)
+
+    def put_attribute(self, base: Value, name: str, value: Value, state: State, node: Any, op: str, base_node: Any = None) -> None:
+        if not base.objs:
+            with_object = self.as_object(base, state)
+            if with_object is not base:
+                self.rebind(base_node, base, with_object, state)
+                base = with_object
+        if self.setting(base, name, value, state, node):
+            return
+        for oid in base.objs:
+            obj = state.heap.get(oid)
+            if obj is None:
+                continue
+            if len(base.objs) > 1 and name in obj.fields:
+                value_here = self.values.join(obj.fields[name], value)
+            else:
+                value_here = value
+            state.put(oid, obj.but(fields={**obj.fields, name: value_here}))
+            self.changed(oid, name, value, state, node, op)
+
+    def set_item(self, target: Any, value: Value, state: State, node: Any, op: str) -> None:
+        base = self.eval(target.value, state)
+        if isinstance(target.index, ir.Slice):
+            index = self.values.unknown
+        else:
+            index = self.eval(target.index, state)
+        if self.store_subscript_write(base, index, value, state, node):
+            return
+        self.put_item(base, index, value, state, node, op, target.value)
+
+    def put_item(self, base: Value, index: Value, value: Value, state: State, node: Any, op: str, base_node: Any = None) -> None:
+        if not base.objs:
+            with_object = self.as_object(base, state)
+            if with_object is not base:
+                self.rebind(base_node, base, with_object, state)
+                base = with_object
+        step = self.step_of(index)
+        if index.origins - {CONST}:
+            value = self.values.replace(value, origins=(value.origins | index.origins) - {CONST})
+        for oid in base.objs:
+            obj = state.heap.get(oid)
+            if obj is None:
+                continue
+            if step is not None and len(base.objs) == 1:
+                state.put(oid, obj.but(fields={**obj.fields, step: value}))
+            else:
+                elem = value if obj.elem is None else self.values.join(obj.elem, value)
+                if obj.origin is not None and obj.elem is None:
+                    elem = self.values.join(elem, self.values.origin(obj.origin.at("[*]")))
+                state.put(oid, obj.but(elem=elem))
+            self.changed(oid, step or "[*]", value, state, node, "item" if op == "assign" else op)
+
+    def delete_item(self, target: Any, state: State) -> None:
+        base = self.eval(target.value, state)
+        if not isinstance(target.index, ir.Slice):
+            self.eval(target.index, state)
+        self.mutated(base, state, target, target.value)
+
+    def mutated(self, base: Value, state: State, node: Any, base_node: Any = None, value: Optional[Value] = None) -> None:
+        """An in-place change of a container (`append`, `del x[k]`): the members may now hold `value`."""
+        if not base.objs:
+            with_object = self.as_object(base, state)
+            if with_object is not base:
+                self.rebind(base_node, base, with_object, state)
+                base = with_object
+        for oid in base.objs:
+            obj = state.heap.get(oid)
+            if obj is None:
+                continue
+            if value is not None:
+                state.put(oid, obj.but(elem=value if obj.elem is None else self.values.join(obj.elem, value)))
+            what = value if value is not None else self.values.make(NOTHING)
+            if obj.origin is not None:
+                what = self.values.replace(what, origins=what.origins | {obj.origin})
+            self.changed(oid, "[*]", what, state, node, "mutate")
+
+    def changed(self, oid: int, step: str, value: Value, state: State, node: Any, op: str) -> None:
+        """Note a change on the object and on all it is a part of, with the path from each."""
+        path: tuple = (step,)
+        event: Optional[Change] = None
+        seen = set()
+        while oid is not None and oid not in seen:
+            seen.add(oid)
+            obj = state.heap.get(oid)
+            if obj is None:
+                return
+            if obj.kind in ("row", "path", "part", "instance") and obj.origin is not None:
+                if event is None:
+                    event = self.event(Change, node, state, path, obj=oid, field=path, value=self.flat(state, value), op=op,
+                                       base=frozenset((obj.origin,)), row=obj.read)
+                mark = (path, event.n)
+                if mark not in obj.changed or mark not in obj.pending:
+                    state.put(oid, obj.but(changed=obj.changed | {mark}, pending=obj.pending | {mark}))
+                    self.tracked_change(oid, path, event, state, node)
+            if obj.parent is None or len(path) > 5:
+                return
+            oid, step = obj.parent
+            if event is not None and obj.origin is not None and _is_item(path):
+                # A change inside a field is derived from the rest of that field, which is written back with it.
+                event.value = self.values.replace(event.value, origins=event.value.origins | {obj.origin})
+            path = (step,) + path
+
+    def aug_assign(self, node: Any, state: State) -> State:
+        target = node.target
+        if isinstance(target, ir.Name):
+            current = self.eval(target, state)
+            added = self.eval(node.value, state)
+            if current.objs and node.op in ("+", "|", "-", "&"):
+                self.mutated(current, state, node, target, self.member(added, state))
+                if node.op == "|":
+                    mapping = self.mapping_items(added, state)
+                    for oid in current.objs:
+                        obj = state.heap.get(oid)
+                        if obj is not None and mapping:
+                            state.put(oid, obj.but(fields={**obj.fields, **mapping}))
+                if not self._is_number_object(current, state):
+                    state.bind(target.id, self.values.replace(current, origins=(current.origins | added.origins) - {CONST} or current.origins))
+                    return state
+            value = self.binary(node.op, current, added, node, state)
+            state.bind(target.id, self.values.replace(value, name=target.id) if value.ref is None else value)
+        elif isinstance(target, ir.Attr):
+            current = self.eval(target, state)
+            added = self.eval(node.value, state)
+            self.set_attribute(target, self.binary(node.op, current, added, node, state), state, node, "aug")
+        elif isinstance(target, ir.Sub):
+            current = self.eval(target, state)
+            added = self.eval(node.value, state)
+            self.set_item(target, self.binary(node.op, current, added, node, state), state, node, "aug")
+        return state
+
+    @staticmethod
+    def _is_number_object(value: Value, state: State) -> bool:
+        """A field of a row has an object only because it may be a container; as a target of `x += 1` it is a plain value."""
+        return any(state.heap[oid].kind in ("part", "path") for oid in value.objs if oid in state.heap)
+
+    # --- patterns --------------------------------------------------------------------------------------------------------------
+    def bind_pattern(self, pattern: Any, subject: Value, state: State) -> None:
+        for name in pattern.names:
+            state.bind(name, self.values.make(frozenset(o for o in self.deep(state, subject)), name=name,
+                                              same=subject.same if pattern.kind == "capture" else NOTHING,
+                                              objs=subject.objs if pattern.kind == "capture" else NOTHING,
+                                              typ=subject.typ if pattern.kind == "capture" else None))
+
+    def copy_container(self, value: Value, node: Any, state: State, extra: Any = 0) -> Value:
+        """`dict(x)`, `list(x)`, `x[:]`, `copy(x)`: a new container with the same members; changing it does not change x."""
+        fields: dict = {}
+        elem: Optional[Value] = None
+        kind = "list"
+        for oid in value.objs:
+            obj = state.heap.get(oid)
+            if obj is None:
+                continue
+            kind = "dict" if obj.kind == "dict" or any(k.startswith("['") for k in obj.fields) else kind
+            for name, inner in obj.fields.items():
+                if not name.startswith("["):
+                    continue
+                fields[name] = inner if name not in fields else self.values.join(fields[name], inner)
+            if obj.elem is not None:
+                elem = obj.elem if elem is None else self.values.join(elem, obj.elem)
+            if obj.kind in ("row", "path", "part") and obj.origin is not None:
+                more = self.values.origin(obj.origin.at("[*]"))
+                elem = more if elem is None else self.values.join(elem, more)
+        if not value.objs:
+            elem = self.values.make(frozenset(o.at("[*]") for o in value.origins))
+        copied = self.container(node, kind, state, fields, elem, extra)
+        return self.values.replace(copied, origins=(copied.origins | value.origins) - {CONST} or copied.origins, name=value.name)
+
+
+#: Flags that a part inherits from the whole.
+_STICKY = frozenset(("sqlite", "serializable", "autocommit", "attempt", "repeatable"))
+_QUERYISH = frozenset(("manager", "statement"))
+
+
+def _is_item(path: tuple) -> bool:
+    return path[0].startswith("[")
+
+
+def _key_text(index: Value) -> str:
+    return ",".join(sorted(f"{o.kind}{o.n}{''.join(map(str, o.path))}" for o in index.same)) or "*"
+
+
+def _is_text(value: Value) -> bool:
+    return type(value.shape) is Template or (type(value.shape) is Lit and isinstance(value.shape.value, str))
+
+
+def _not_number(value: Value, state: State) -> bool:
+    """Certainly no number: text, a list, dict or set made here."""
+    if _is_text(value):
+        return True
+    return any(state.heap[oid].kind in ("dict", "list", "tuple") for oid in value.objs if oid in state.heap)
+
+
+def _split_percent(text: str) -> Any:
+    """`"a %s b %(x)d"` → [('text', 'a '), ('hole', ''), …]."""
+    pieces: list = []
+    i = 0
+    plain = ""
+    while i < len(text):
+        if text[i] != "%" or i + 1 >= len(text):
+            plain += text[i]
+            i += 1
+            continue
+        if text[i + 1] == "%":
+            plain += "%"
+            i += 2
+            continue
+        j = i + 1
+        name = ""
+        if text[j] == "(":
+            end = text.find(")", j)
+            if end < 0:
+                plain += text[i]
+                i += 1
+                continue
+            name = text[j + 1:end]
+            j = end + 1
+        while j < len(text) and text[j] in "#0- +.123456789":
+            j += 1
+        if j >= len(text) or text[j] not in "diouxXeEfFgGcrsa":
+            plain += text[i]
+            i += 1
+            continue
+        if plain:
+            pieces.append(("text", plain))
+            plain = ""
+        pieces.append(("hole", name))
+        i = j + 1
+    if plain:
+        pieces.append(("text", plain))
+    return pieces
+
+
+_EXPRESSIONS = {
+    ir.Const: Evaluator._const, ir.Name: Evaluator._name, ir.Attr: Evaluator._attr, ir.Sub: Evaluator._sub, ir.Slice: Evaluator._slice,
+    ir.Bin: Evaluator._bin, ir.Unary: Evaluator._unary, ir.BoolOp: Evaluator._bool_op, ir.Compare: Evaluator._compare,
+    ir.IfExp: Evaluator._if_exp, ir.Lambda: Evaluator._lambda, ir.TupleX: Evaluator._tuple, ir.ListX: Evaluator._list,
+    ir.SetX: Evaluator._set, ir.DictX: Evaluator._dict, ir.Comp: Evaluator._comp, ir.FString: Evaluator._fstring,
+    ir.Await: Evaluator._await, ir.Yield: Evaluator._yield, ir.YieldFrom: Evaluator._yield_from, ir.Walrus: Evaluator._walrus,
+    ir.Starred: Evaluator._starred, ir.Call: lambda self, node, state: self.call(node, state),
+}

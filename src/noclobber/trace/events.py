@@ -1,0 +1,232 @@
+"""Events: what one walk over a scope saw, in order. Rules see these and nothing else.
+
+A `Site` is a position handle. Every event knows where it stands (site, call path), what was certain there (`held`, `tx`), in
+which loops, and which tests decided that it is reached (`control`). The record it touches is a `Record` (see `records`).
+"""
+from __future__ import annotations
+
+from typing import Any, NamedTuple, Optional
+
+from .values import NOTHING, Value
+
+
+class Site(NamedTuple):
+    """excerpt: opaque to everybody but `positions`; at: the node handle; function: qualified name of the scope it stands in."""
+
+    excerpt: Any
+    at: Any
+    function: str
+    path: str = ""
+
+
+class Record(NamedTuple):
+    """A shared record. family: which rule speaks of it (sql, http, object, orm, document, key, accessor, file).
+
+    store: entry id; table: Value or template of the table/class/bucket/URL part, or None; key: ((column or '', Value), …);
+    obj: heap object when an object carries the row; label: words for messages.
+    """
+
+    family: str
+    store: str
+    table: Any
+    key: tuple
+    obj: Optional[int] = None
+    label: str = ""
+
+
+class Lock(NamedTuple):
+    """Something held. kind: row, table, advisory, file, ttl, process, serializable, begin (SQLite BEGIN before the read),
+    atomic (a transaction that is no guard), pattern (an unresolved name that promises a lock).
+
+    n: number of the event that took it; scope: 'tx' (ends with the transaction), 'session', 'block'; table/key: what it covers;
+    source: read number whose row it locks (row locks), else None.
+    """
+
+    kind: str
+    n: int
+    scope: str = "block"
+    record: Optional[Record] = None
+    source: Optional[int] = None
+    owner: Any = None
+
+
+class Precondition(NamedTuple):
+    """kind: 'witness' (value must equal what was read), 'state' (column = constant), 'bound' (column >= …), 'create', 'exists'."""
+
+    kind: str
+    column: str
+    value: Value
+
+
+class Context(NamedTuple):
+    """loops: ids of the open loops and retry regions, outermost first; control: origins of the tests that decide that the
+    event is reached; held: locks certainly held; calls: call sites from the root down to the event's function."""
+
+    loops: tuple = ()
+    control: frozenset = NOTHING
+    held: frozenset = NOTHING
+    calls: tuple = ()
+
+
+class Event:
+    """Base of all events. n: number in the trace (stable over the rounds of a fixpoint)."""
+
+    __slots__ = ("n", "site", "ctx")
+    kind = "event"
+
+    def __init__(self, n: int, site: Site, ctx: Context) -> None:
+        self.n, self.site, self.ctx = n, site, ctx
+
+    def describe(self) -> str:
+        return ""
+
+
+class Read(Event):
+    """columns: names of the selected columns in order (or None); lock: the row lock it took, or None; many: several rows;
+    cached: the answer may come from an identity map or cache and not see the winner."""
+
+    __slots__ = ("record", "columns", "lock", "many", "cached", "spec")
+    kind = "read"
+
+    def describe(self) -> str:
+        return f"{self.record.label} key={self.record.key!r} cols={self.columns} lock={self.lock}"
+
+
+class Change(Event):
+    """An attribute or element of a loaded object was changed in memory.
+
+    field: path of steps from the object; value: what it holds now; op: 'assign', 'aug', 'item', 'mutate'; base: origins of the
+    object itself, so that `base.at(field[0])` is the old value; row: number of the read that loaded it, or None.
+    """
+
+    __slots__ = ("obj", "field", "value", "op", "base", "row")
+    kind = "change"
+
+    def describe(self) -> str:
+        return f"obj {self.obj}.{self.field} {self.op} {self.value!r}"
+
+
+class Write(Event):
+    """verb: replace | update | create | delete | append | atomic.
+
+    payload: one Value for everything written (its origins are the union of all parts); columns: ((name, Value), …) where known;
+    preconditions; outcome: how a refusal shows: 'count' | 'row' | 'raises' | 'status' | 'result' | 'none'; conflict: tuple of
+    exception names a refusal raises; changes: numbers of the Change events that it persists; columns_known: it writes only
+    `columns`; entry: (kind, id) of the vocabulary entry; unit: a flush of a unit of work (stands at the change); text: 'sql'
+    where SQL text was run, 'builder' for a statement object; conflict_handled: some test asks for the refusal by its code.
+    """
+
+    __slots__ = ("record", "verb", "payload", "columns", "preconditions", "outcome", "conflict", "changes", "full", "entry", "unit",
+                 "doubts", "commit", "open_where", "self_columns", "text", "conflict_handled")
+    kind = "write"
+
+    @property
+    def conditional(self) -> bool:
+        return any(p.kind in ("witness", "state", "bound") for p in self.preconditions)
+
+    def describe(self) -> str:
+        return (f"{self.verb} {self.record.label} key={self.record.key!r} cols={self.columns!r} pre={self.preconditions!r}"
+                f" outcome={self.outcome} changes={self.changes}")
+
+
+class Effect(Event):
+    """what: kind of effect (email, payment, …); label: words; key: Value of the idempotency key or None."""
+
+    __slots__ = ("what", "label", "key", "entry")
+    kind = "effect"
+
+    def describe(self) -> str:
+        return f"{self.what} {self.label} key={self.key!r}"
+
+
+class LockEvent(Event):
+    __slots__ = ("lock",)
+    kind = "lock"
+
+    def describe(self) -> str:
+        return repr(self.lock)
+
+
+class Begin(Event):
+    __slots__ = ("label",)
+    kind = "begin"
+
+    def describe(self) -> str:
+        return self.label
+
+
+class Commit(Event):
+    __slots__ = ("label",)
+    kind = "commit"
+
+    def describe(self) -> str:
+        return self.label
+
+
+class Check(Event):
+    """The outcome of `write` was looked at."""
+
+    __slots__ = ("write", "how")
+    kind = "check"
+
+    def describe(self) -> str:
+        return f"of {self.write}: {self.how}"
+
+
+class RaiseEvent(Event):
+    __slots__ = ("types",)
+    kind = "raise"
+
+    def describe(self) -> str:
+        return repr(self.types)
+
+
+class Swallow(Event):
+    __slots__ = ("types",)
+    kind = "swallow"
+
+    def describe(self) -> str:
+        return repr(self.types)
+
+
+class Suspend(Event):
+    __slots__ = ("what",)
+    kind = "suspend"
+
+    def describe(self) -> str:
+        return self.what
+
+
+class Loop(Event):
+    """A loop or retry region.
+
+    how: 'loop' | 'decorator' | 'attempts' (for attempt in Retrying()) | 'recursion'; items: it runs over independent items;
+    retried: numbers of writes after whose refusal it runs again; accepted: of writes after whose acceptance it runs again (then
+    it is no retry); replayed: {effect n: what made it run again}; quiet: it also runs again when nothing went wrong (a poll, a
+    queue); unseen: writes retried without anything that makes a session read its rows again.
+    """
+
+    __slots__ = ("how", "retried", "accepted", "replayed", "items", "label", "quiet", "unseen")
+    kind = "loop"
+
+    def describe(self) -> str:
+        return f"{self.how} retried={sorted(self.retried)} accepted={sorted(self.accepted)} replayed={dict(self.replayed)} quiet={self.quiet} items={self.items}"
+
+
+class Trace:
+    """The events of one root with what rules ask of them."""
+
+    __slots__ = ("events", "root", "unchecked", "incomplete", "loops")
+
+    def __init__(self, root: str) -> None:
+        self.root = root
+        self.events: list[Event] = []
+        self.unchecked: frozenset = NOTHING
+        self.incomplete: set = set()
+        self.loops: dict = {}
+
+    def of(self, kind: str) -> list:
+        return [event for event in self.events if event.kind == kind]
+
+    def __getitem__(self, n: int) -> Event:
+        return self.events[n]

@@ -1,0 +1,995 @@
+"""ORMs and statement builders: querysets and statements under construction, rows as objects, sessions and their flushes."""
+from __future__ import annotations
+
+from typing import Any, Optional
+
+from .events import Lock, LockEvent, Precondition, Read, Record
+from .objects import Obj, State
+from .values import CONST, NOTHING, SERVER, Lit, Origin, Query, Value
+
+_COMPARISONS = {"==": "=", "!=": "!=", "<": "<", "<=": "<=", ">": ">", ">=": ">=", "in": "in", "is": "is"}
+_LOOKUPS = {"exact": "=", "iexact": "=", "gt": ">", "gte": ">=", "lt": "<", "lte": "<=", "in": "in", "isnull": "is null", "ne": "!="}
+_COLUMN_METHODS = {"in_": "in", "is_": "is", "is_not": "is not", "isnot": "is not", "between": "between", "like": "like", "ilike": "like",
+                   "not_in": "not in", "notin_": "not in", "startswith": "like", "contains": "like", "any": "or", "has": "or"}
+
+
+class Orm:
+    """Mixin of Walker."""
+
+    # --- static names --------------------------------------------------------------------------------------------------------
+    def named(self, found: tuple, name: str, state: State) -> Value:
+        """The Value of what `ask` found under a name."""
+        kind = found[0]
+        if kind == "function":
+            scope = found[1]
+            return self.values.origin(Origin("global", f"{scope.module.name}:{scope.qualname}"), ref=("function", scope, None), name=scope.name)
+        if kind == "class":
+            return self.class_value(found[1])
+        if kind == "import":
+            return self.imported(found[1])
+        return self.global_value(found[1], found[2], state)
+
+    def class_value(self, cls: Any) -> Value:
+        return self.values.origin(Origin("global", cls.type_name), ref=("class", cls), name=cls.name)
+
+    def static_attribute(self, base: Value, name: str, node: Any, state: State) -> Optional[Value]:
+        """`Model.objects`, `Table.c.column`, `Class.CONSTANT`, `module.name`."""
+        kind = base.ref[0]
+        if kind == "columns":
+            return self.column(base.ref[1], name)
+        if kind == "column":
+            return self.values.make(base.origins | {SERVER}, ref=("column", base.ref[1], base.ref[2]))
+        if kind == "class":
+            cls = base.ref[1]
+            manager = self.manager_of(base, name)
+            if manager is not None:
+                return manager
+            method = cls.method(name)
+            if method is not None:
+                return self.values.origin(Origin("global", f"{cls.type_name}.{name}"), ref=("function", method, None), name=name)
+            if name == "__table__":
+                return base
+            if self.orm_of_class(cls) is not None and not name.startswith("_"):
+                return self.column(base, name)
+            constant = self.class_constant(cls, name, state)
+            if constant is not None:
+                return constant
+            return self.values.origin(Origin("global", f"{cls.type_name}.{name}"), ref=("dotted", f"{cls.type_name}.{name}"), name=name)
+        if kind == "dotted":
+            dotted = base.ref[1]
+            last = dotted.rsplit(".", 1)[-1]
+            if _is_class_name(last):
+                manager = self.manager_of(base, name)
+                if manager is not None:
+                    return manager
+                if name == "__table__":
+                    return base
+            if name in ("c", "columns") and not _is_class_name(last):
+                return self.values.make(base.origins, ref=("columns", base))
+            found = self.ask.dotted(f"{dotted}.{name}")
+            if found is not None:
+                return self.named(found, name, state)
+            if _is_class_name(last) and name.islower() and not name.startswith("_") and "." in dotted:
+                return self.column(base, name)
+            return self.values.origin(Origin("global", f"{dotted}.{name}"), ref=("dotted", f"{dotted}.{name}"), name=name)
+        if kind == "transaction" and base.typ:
+            return None
+        return None
+
+    def column(self, table: Value, name: str) -> Value:
+        label = table.dotted or (table.ref[1].type_name if table.ref is not None and table.ref[0] == "class" else f"{id(table)}")
+        return self.values.make(frozenset((SERVER, Origin("global", f"{label}.{name}"))), ref=("column", table, name), name=name)
+
+    def manager_of(self, base: Value, name: str) -> Optional[Value]:
+        """`Model.objects`: a query on the model."""
+        for entry in self.vocabulary.entries("orm"):
+            for glob in entry.fields.get("manager", ()) or ():
+                if glob == name or (glob.startswith("*") and name.endswith(glob[1:])):
+                    return self.values.make(base.origins, query=Query((entry.kind, entry.id), "select", (base,), flags=frozenset(("manager",))), name=name)
+        return None
+
+    def class_constant(self, cls: Any, name: str, state: State) -> Optional[Value]:
+        found = cls.assign(name)
+        if found is None:
+            typ = cls.annotation(name)
+            if typ is not None:
+                resolved = self.annotation_type(typ[1], typ[0])
+                return self.values.origin(Origin("global", f"{cls.type_name}.{name}"), typ=resolved, name=name)
+            return None
+        return self.evaluated_constant(("class", cls.type_name, name), found, name, state)
+
+    def typed_attribute(self, base: Value, name: str, node: Any, state: State) -> Optional[Value]:
+        typ = base.typ
+        if typ.startswith("class:"):
+            cls = self.ask.klass_of(typ)
+            if cls is None:
+                return None
+            method = cls.method(name)
+            if method is not None and method.is_property:
+                from .calls import Arguments
+
+                return self.call_scope(method, Arguments(), node, state, base)
+            if method is not None:
+                return self.values.make(base.origins, ref=("function", method, base), name=name)
+            found = cls.annotation(name)
+            value = self.extend(base, name, state, node)
+            if found is not None:
+                resolved = self.annotation_type(found[1], found[0])
+                return self.values.replace(value, typ=resolved) if resolved else value
+            if self.orm_of_class(cls) is None and cls.assign(name) is not None:
+                return self.class_constant(cls, name, state)
+            return None
+        if name in ("c", "columns") and self.is_table(base):
+            return self.values.make(base.origins, ref=("columns", base))
+        if name == "__table__":
+            return base
+        if self.vocabulary.known_type(typ) and not typ.startswith("path:"):
+            value = self.extend(base, name, state, node)
+            return self.values.replace(value, typ=f"path:{typ}:{name}", flags=value.flags | (base.flags & frozenset(("sqlite", "serializable", "repeatable", "autocommit", "opened"))))
+        if typ.startswith("path:"):
+            value = self.extend(base, name, state, node)
+            return self.values.replace(value, typ=f"{typ}.{name}")
+        return None
+
+    def is_table(self, value: Value) -> bool:
+        return bool(value.typ) and value.typ.rsplit(".", 1)[-1] == "Table"
+
+    def field_type(self, obj: Obj, name: str) -> Optional[str]:
+        cls = obj.cls
+        if cls is None or isinstance(cls, str):
+            cls = self.ask.klass_of(cls) if isinstance(cls, str) and cls.startswith("class:") else None
+        if cls is None:
+            return None
+        found = cls.annotation(name)
+        return self.annotation_type(found[1], found[0]) if found is not None else None
+
+    def relation_model(self, obj: Obj, name: str, typ: Optional[str]) -> Any:
+        return obj.model if not name.startswith("[") else None
+
+    def instance_attribute(self, oid: int, obj: Obj, name: str, node: Any, state: State) -> Optional[Value]:
+        from .calls import Arguments
+
+        cls = obj.cls
+        this = self.values.make(frozenset((obj.origin,)) if obj.origin else NOTHING, objs=frozenset((oid,)), typ=cls.type_name,
+                                same=frozenset((obj.origin,)) if obj.origin else NOTHING, name="self")
+        if name.startswith("["):
+            return None
+        method = cls.method(name)
+        if method is not None:
+            if method.is_property:
+                return self.call_scope(method, Arguments(), node, state, this)
+            return self.values.make(this.origins, ref=("function", method, this), name=name)
+        if self.orm_of_class(cls) is not None:
+            if self.manager_of(this, name) is not None and name in ("objects",):
+                return None
+            return self.part_of(oid, obj, name, state)
+        constant = self.class_constant(cls, name, state)
+        if constant is not None:
+            return constant
+        value = self.attribute_elsewhere(cls, name, this, state)
+        if value is not None:
+            current = state.heap[oid]
+            state.put(oid, current.but(fields={**current.fields, name: value}))
+            return value
+        if obj.origin is None:
+            return None
+        return self.part_of(oid, obj, name, state)
+
+    # --- queries -------------------------------------------------------------------------------------------------------------
+    def op_start(self, spec: Any, bound: Any, receiver: Any, args: Any, node: Any, state: State, doubt: str) -> Value:
+        return self.start_query(spec, spec.signature.returns, args, node, state, receiver)
+
+    def start_query(self, spec: Any, verb: str, args: Any, node: Any, state: State, receiver: Optional[Value]) -> Value:
+        entities = tuple(args.all())
+        if verb == "text":
+            return self.values.make(entities[0].origins if entities else NOTHING,
+                                    query=Query((spec.entry.kind, spec.entry.id), "text", (), text=entities[0] if entities else None))
+        flags: set = set()
+        query = Query((spec.entry.kind, spec.entry.id), verb, entities, flags=frozenset(flags))
+        session = receiver if receiver is not None and spec.entry.kind == "orm" else None
+        value = self.values.make(self._union(entities), query=query, flags=receiver.flags & _KEEP if receiver is not None else NOTHING)
+        if session is not None:
+            self.query_sessions[query.entry + (id(node.at),)] = session
+        return value
+
+    def query_attribute(self, base: Value, name: str, state: State) -> Optional[Value]:
+        return self.values.make(base.origins, ref=("method", name, base), name=name)
+
+    def query_item(self, base: Value, node: Any, state: State) -> Value:
+        return self.select_rows(base, "one", node, state)
+
+    def await_query(self, value: Value, node: Any, state: State) -> Value:
+        return value
+
+    def evaluated_query(self, value: Value, node: Any, state: State) -> Value:
+        """`list(queryset)`."""
+        return self.select_rows(value, "many", node, state)
+
+    def query_entry(self, value: Value) -> Any:
+        return self.vocabulary.entry(*value.query.entry)
+
+    def query_method(self, receiver: Value, name: str, args: Any, node: Any, state: State) -> Value:
+        query = receiver.query
+        entry = self.query_entry(receiver)
+        specs = [s for s in entry.specs if s.signature.last == name and not (s.op in ("result", "run") and s.op != "result")] if entry is not None else []
+        own = [s for s in specs if s.op in _QUERY_OPS]
+        for spec in own:
+            bound = self.fit(spec, args)
+            if bound is None:
+                continue
+            return getattr(self, _QUERY_OPS[spec.op])(spec, bound, receiver, args, node, state)
+        if query.entry[0] == "builder":
+            # A statement asked for rows by a session of another library's making: keep it a statement.
+            if name == "execution_options" or name == "options":
+                return self._query_options(receiver, args)
+            return receiver
+        if name == "as_manager" or not entry.ops("chain"):
+            return receiver
+        chain = {s.signature.name for s in entry.ops("chain")}
+        if "*" in chain or name in chain:
+            for value in args.all():
+                self.escapes(state, value, "passed on")
+            if self.vocabulary.match("locking_reader", name):
+                return self.values.replace(receiver, query=query._replace(flags=query.flags | {"lock", "pattern"}))
+            return receiver
+        return self.unresolved(name, receiver, args, node, state, method=True)
+
+    def _query_options(self, receiver: Value, args: Any) -> Value:
+        query = receiver.query
+        if args.get("populate_existing") is not None and args.get("populate_existing").literal is True:
+            query = query._replace(flags=query.flags | {"fresh"})
+        return self.values.replace(receiver, query=query)
+
+    def q_chain(self, spec: Any, bound: Any, receiver: Value, args: Any, node: Any, state: State) -> Value:
+        query = receiver.query
+        if spec.signature.last == "populate_existing":
+            return self.values.replace(receiver, query=query._replace(flags=query.flags | {"fresh"}))
+        if spec.signature.last == "execution_options":
+            return self._query_options(receiver, args)
+        return receiver
+
+    def q_filter(self, spec: Any, bound: Any, receiver: Value, args: Any, node: Any, state: State) -> Value:
+        query = receiver.query
+        filters = query.filters + self.predicates_of(args, spec, state)
+        flags = query.flags
+        if any(column == "" for column, _, _ in filters):
+            flags |= {"open"}
+        origins = receiver.origins | self._union(v for _, _, v in filters)
+        return self.values.replace(receiver, origins=origins, query=query._replace(filters=filters, flags=flags))
+
+    def predicates_of(self, args: Any, spec: Any, state: State) -> tuple:
+        """Predicates of `filter(pk=1, status__in=[…])`, `where(T.c.id == 1)`, `filter(Q(…))`."""
+        found: list = []
+        separator = spec.get("lookup_separator") or ""
+        negated = spec.signature.last == "exclude"
+        for argument in args.positional:
+            value = argument.value
+            found += self._predicate(value)
+        for name, argument in args.keywords:
+            column, op = name, "="
+            if separator and separator in name:
+                head, _, tail = name.rpartition(separator)
+                if tail in _LOOKUPS or tail in _TEXT_LOOKUPS:
+                    column, op = head, _LOOKUPS.get(tail, "like")
+            if negated:
+                op = "!=" if op == "=" else "not " + op
+            found.append((column, op, self.flat(state, argument.value)))
+        if args.open_kwargs:
+            for value in args.rest:
+                found.append(("", "open", value))
+        return tuple(found)
+
+    def _predicate(self, value: Value) -> list:
+        ref = value.ref
+        if ref is not None and ref[0] == "pred":
+            found = []
+            for column, op, right in ref[1]:
+                found.append((column, op, right))
+            return found
+        if ref is not None and ref[0] == "column":
+            return [(ref[2], "=", self.values.const(True))]
+        return [("", "open", value)]
+
+    def q_values(self, spec: Any, bound: Any, receiver: Value, args: Any, node: Any, state: State) -> Value:
+        query = receiver.query
+        sets = list(query.sets)
+        for name, argument in args.keywords:
+            sets.append((name, self.flat(state, argument.value)))
+        for argument in args.positional:
+            mapping = self.mapping_items(argument.value, state)
+            if mapping:
+                sets += [(step[2:-2] if step.startswith(("['", '["')) else step, self.flat(state, v)) for step, v in mapping.items()]
+            rest = self.rest_of(argument.value, state, mapping)
+            if rest is not None:
+                sets.append(("?", self.values.replace(rest, origins=rest.origins | self.deep(state, argument.value))))
+        for value in args.rest:
+            sets.append(("?", value))
+        return self.values.replace(receiver, query=query._replace(sets=tuple(sets)))
+
+    def q_lock(self, spec: Any, bound: Any, receiver: Value, args: Any, node: Any, state: State) -> Value:
+        query = receiver.query
+        flags = {"lock"}
+        read = args.get("read")
+        share = args.get("key_share")
+        if (read is not None and read.literal is True) or (share is not None and share.literal is True):
+            flags = {"share"}
+        noop = spec.get("noop_on") or ()
+        return self.values.replace(receiver, query=query._replace(flags=query.flags | flags | {f"noop:{b}" for b in noop}, lock_site=self.site(node)))
+
+    def q_load(self, spec: Any, bound: Any, receiver: Value, args: Any, node: Any, state: State) -> Value:
+        narrowed = self._narrowed(receiver, spec, args, state)
+        if spec.signature.last in ("get_or_create", "aget_or_create"):
+            row = self.select_rows(narrowed, "one", node, state, spec)
+            return self.container(node, "tuple", state, {"[0]": row, "[1]": self.values.unknown}, None, "pair")
+        return self.select_rows(narrowed, "one", node, state, spec)
+
+    def _narrowed(self, receiver: Value, spec: Any, args: Any, state: State) -> Value:
+        if not args.positional and not args.keywords and not args.open_kwargs:
+            return receiver
+        ident = spec.signature.param("ident")
+        if ident is not None and args.positional:
+            query = receiver.query
+            return self.values.replace(receiver, query=query._replace(filters=query.filters + (("pk", "=", self.flat(state, args.positional[0].value)),)))
+        wanted = [(k, a) for k, a in args.keywords if k not in ("defaults", "create_defaults", "using")]
+        if not wanted and not any(a.value.ref is not None for a in args.positional):
+            return receiver
+        from .calls import Arguments
+
+        inner = Arguments()
+        inner.positional = [a for a in args.positional if a.value.ref is not None and a.value.ref[0] in ("pred",)]
+        inner.keywords, inner.open_kwargs, inner.rest = wanted, args.open_kwargs, args.rest
+        return self.q_filter(spec, None, receiver, inner, None, state)
+
+    def q_many(self, spec: Any, bound: Any, receiver: Value, args: Any, node: Any, state: State) -> Value:
+        return self.select_rows(receiver, "many", node, state, spec)
+
+    def q_scalar(self, spec: Any, bound: Any, receiver: Value, args: Any, node: Any, state: State) -> Value:
+        value = self.select_rows(receiver, "scalar", node, state, spec)
+        return self.values.make(value.origins, same=value.same)
+
+    def q_set_write(self, spec: Any, bound: Any, receiver: Value, args: Any, node: Any, state: State) -> Value:
+        value = self.q_values(spec, bound, receiver, args, node, state)
+        return self.query_write(value, "update", spec, node, state)
+
+    def q_remove(self, spec: Any, bound: Any, receiver: Value, args: Any, node: Any, state: State) -> Value:
+        return self.query_write(receiver, "delete", spec, node, state)
+
+    def q_create(self, spec: Any, bound: Any, receiver: Value, args: Any, node: Any, state: State) -> Value:
+        payload = self.values.derived([self.flat(state, v) for v in args.all()] or [self.values.const(None)])
+        fields = {k: a.value for k, a in args.keywords}
+        for value in args.all():
+            self.escapes(state, value, "passed on")
+        entity = receiver.query.entity[0] if receiver.query.entity else None
+        self.write(node, state, record=self.query_record(receiver, state), verb="create", payload=payload, spec=spec, columns=tuple(fields.items()))
+        oid = self.object_id(node, "new")
+        state.put(oid, Obj("new", fields=fields, new=True, cls=entity.dotted if entity is not None else None, model=(receiver.query.entry, entity)))
+        own = Origin("opaque", self.object_id_of(("value", id(node.at), self.frames[-1].calls)))
+        value = self.values.make(frozenset((own,)), same=frozenset((own,)), objs=frozenset((oid,)))
+        if spec.signature.last in ("create", "acreate"):
+            return value
+        return self.container(node, "tuple", state, {"[0]": value, "[1]": self.values.unknown}, None, "pair")
+
+    def q_upsert(self, spec: Any, bound: Any, receiver: Value, args: Any, node: Any, state: State) -> Value:
+        narrowed = self._narrowed(receiver, spec, args, state)
+        payload = self.values.derived([self.flat(state, v) for v in args.all()] or [self.values.const(None)])
+        columns: list = []
+        for name in ("defaults",):
+            given = args.get(name)
+            if given is not None:
+                columns += [(step[2:-2], self.flat(state, v)) for step, v in (self.mapping_items(given, state) or {}).items()]
+        record = self.query_record(narrowed, state)
+        self.write(node, state, record=record, verb="upsert", payload=payload, spec=spec, columns=tuple(columns))
+        row = self.row_object(narrowed, None, node, state)
+        return self.container(node, "tuple", state, {"[0]": row, "[1]": self.values.unknown}, None, "pair")
+
+    def q_bulk(self, spec: Any, bound: Any, receiver: Value, args: Any, node: Any, state: State) -> Value:
+        entity = bound.first("entity")
+        columns = self.column_names(bound, state)
+        done: set = set()
+        for part in self.parts(state, entity) if entity is not None else ():
+            for oid in part.objs:
+                obj = state.heap.get(oid)
+                if obj is not None and oid not in done and obj.kind in ("row", "path", "part") and obj.pending:
+                    done.add(oid)
+                    self.persist_object(oid, self.query_entry(receiver), spec, node, state, columns, doubt="", extra=("bulk", oid))
+        return self.values.unknown
+
+    def column_names(self, bound: Any, state: State) -> Optional[frozenset]:
+        """Literal column names of `update_fields=[…]`; None = all columns, or not to be known."""
+        for _, value in self.given(bound, "columns"):
+            known = self.known_items(value, state)
+            if known is None:
+                return frozenset(("*",))
+            names = [v.text for v in known]
+            return frozenset(n for n in names if n is not None) if all(n is not None for n in names) else frozenset(("*",))
+        return None
+
+    # --- running queries ---------------------------------------------------------------------------------------------------------
+    def run_query(self, statement: Value, receiver: Optional[Value], spec: Any, node: Any, state: State, doubt: str) -> Value:
+        query = statement.query
+        self.throw_io(state, node)
+        if receiver is not None:
+            if "serializable" in receiver.flags:
+                state.held |= {Lock("serializable", 0, "session")}
+        if any("advisory" in v.flags for v in query.entity):
+            self.hold_advisory(node, state, any("xact" in v.name for v in query.entity))
+            return self.values.unknown
+        if query.verb == "select":
+            row = self.select_rows(statement, "row", node, state, spec, session=receiver)
+            return self.result_of(spec, receiver, row, node, state) if not spec.get("rows") else self._rows_of(row, spec, node, state)
+        verb = {"update": "update", "delete": "delete", "insert": "create"}.get(query.verb, "update")
+        builder = self.query_entry(statement)
+        value = self.query_write(statement, verb, spec, node, state, receiver)
+        return self.result_of(spec, receiver, value, node, state)
+
+    def _rows_of(self, row: Value, spec: Any, node: Any, state: State) -> Value:
+        rows = spec.get("rows")
+        if rows == "value":
+            return self.first_column(row, node, state)
+        return self.rows_value(row, rows, node, state)
+
+    def table_key(self, value: Optional[Value], state: Optional[State] = None) -> Any:
+        """What identifies the table of an entity: its literal name where known, else the class, else the value."""
+        if value is None:
+            return None
+        if value.ref is not None and value.ref[0] == "column":
+            return self.table_key(value.ref[1], state)
+        if value.ref is not None and value.ref[0] == "columns":
+            return self.table_key(value.ref[1], state)
+        if value.ref is not None and value.ref[0] == "class":
+            name = value.ref[1].table_name()
+            return (name.lower(),) if name else (value.ref[1].type_name,)
+        if value.dotted:
+            return (value.dotted,)
+        if state is not None:
+            for name, key in self.receiver_keys(value, state).items():
+                if key.text is not None:
+                    return (key.text.lower(),)
+        return (value,)
+
+    def entity_label(self, value: Optional[Value], state: Optional[State] = None) -> str:
+        if value is None:
+            return "row"
+        if value.ref is not None and value.ref[0] in ("column", "columns"):
+            return self.entity_label(value.ref[1], state)
+        if value.ref is not None and value.ref[0] == "class":
+            return value.ref[1].name
+        if value.dotted:
+            return value.dotted.rsplit(".", 1)[-1]
+        key = self.table_key(value, state)
+        if key and isinstance(key[0], str):
+            return key[0]
+        return value.name or "row"
+
+    def query_record(self, value: Value, state: State, written: Any = None) -> Record:
+        query = value.query
+        entity = query.entity[0] if query.entity else None
+        key = tuple((self.key_name(column), v) for column, op, v in query.filters if op == "=" and column)
+        key += tuple((column + " in", v) for column, op, v in query.filters if op == "in" and column)
+        family = "sql" if query.entry[0] == "builder" and self.is_core(query) else "orm"
+        return Record(family, "sql" if family == "sql" else query.entry[1], self.table_key(entity, state), key, None, self.entity_label(entity, state))
+
+    @staticmethod
+    def key_name(column: str) -> str:
+        return "pk" if column in ("id", "pk") else column
+
+    def is_core(self, query: Query) -> bool:
+        """Over Table objects, not over mapped classes."""
+        return bool(query.entity) and not any(self.is_entity(v) for v in query.entity)
+
+    def is_entity(self, value: Value) -> bool:
+        ref = value.ref
+        if ref is None:
+            return False
+        if ref[0] == "class":
+            return True
+        if ref[0] == "column":
+            return self.is_entity(ref[1])
+        return ref[0] == "dotted" and _is_class_name(ref[1].rsplit(".", 1)[-1])
+
+    def select_rows(self, value: Value, how: str, node: Any, state: State, spec: Any = None, session: Optional[Value] = None) -> Value:
+        """Evaluate a select. how: 'one' object, 'many', 'scalar', 'row' (of a result)."""
+        query = value.query
+        core = query.entry[0] == "builder" and self.is_core(query)
+        record = self.query_record(value, state)
+        columns = None
+        names = [v.ref[2] if v.ref is not None and v.ref[0] == "column" else None for v in query.entity]
+        if names and all(names):
+            columns = tuple(n.lower() for n in names)
+        event = self.event(Read, node, state, "q", record=record, columns=columns, lock=None, many=how == "many", cached=False, spec=spec)
+        self.throw_io(state, node)
+        backends = value.flags | (session.flags if session is not None else NOTHING)
+        if "lock" in query.flags and not any(f"noop:{backend}" in query.flags for backend in backends) and "autocommit" not in backends:
+            event.lock = Lock("pattern" if "pattern" in query.flags else "row", event.n, "tx", record, event.n)
+            state.held |= {event.lock}
+        if "locked" in value.flags:
+            event.lock = Lock("pattern", event.n, "tx", record, event.n)
+            state.held |= {event.lock}
+        event.cached = not core and columns is None and "fresh" not in query.flags and self.has_identity_map(query)
+        if how == "scalar":
+            return self.values.origin(Origin("read", event.n))
+        if columns is not None or core:
+            origin = Origin("read", event.n)
+            oid = self.object_id(node, "sqlrow")
+            state.put(oid, Obj("path", origin, label=record.label, read=event.n))
+            row = self.values.origin(origin, objs=frozenset((oid,)))
+            return self.container(node, "list", state, {}, row, "rows") if how == "many" else row
+        row = self.row_object(value, event, node, state, session)
+        if how == "many":
+            return self.container(node, "list", state, {}, row, "rows")
+        if how == "row":
+            fields = {f"[{i}]": row if i == 0 else self.values.origin(Origin("read", event.n, (f"[{i}]",))) for i in range(max(1, len(query.entity)))}
+            fields[record.label] = row
+            return self.container(node, "tuple", state, fields, None, "entityrow")
+        return row
+
+    def row_object(self, value: Value, event: Any, node: Any, state: State, session: Optional[Value] = None) -> Value:
+        entity = value.query.entity[0] if value.query.entity else None
+        oid = self.object_id(node, "row")
+        origin = Origin("read", event.n) if event is not None else Origin("opaque", self.object_id_of(("value", id(node.at), self.frames[-1].calls)))
+        typ, cls = self.entity_type(entity)
+        entry = value.query.entry
+        if entry[0] == "builder":
+            entry = ("orm", self.builder_orm(entry[1]))
+        label = self.entity_label(entity, state)
+        state.put(oid, Obj("row", origin, model=(entry, entity), read=event.n if event is not None else None, cls=cls, label=label,
+                           session=session if session is not None else self.query_session(value)))
+        return self.values.origin(origin, objs=frozenset((oid,)), typ=typ, name="")
+
+    def builder_orm(self, builder: str) -> str:
+        for entry in self.vocabulary.entries("orm"):
+            if entry.fields.get("unit_of_work") and builder.startswith(entry.id.split("-")[0]):
+                return entry.id
+        return builder
+
+    def query_session(self, value: Value) -> Optional[Value]:
+        for key, session in self.query_sessions.items():
+            if key[:2] == value.query.entry:
+                return session
+        return None
+
+    def entity_type(self, entity: Optional[Value]) -> tuple:
+        if entity is None:
+            return None, None
+        if entity.ref is not None and entity.ref[0] == "class":
+            return entity.ref[1].type_name, entity.ref[1]
+        if entity.dotted:
+            return entity.dotted, None
+        return None, None
+
+    def query_write(self, value: Value, verb: str, spec: Any, node: Any, state: State, receiver: Optional[Value] = None) -> Value:
+        query = value.query
+        written = {name for name, _ in query.sets}
+        if verb == "delete":
+            written = {column for column, _, _ in query.filters}
+        predicates = [(column, op, v) for column, op, v in query.filters if column]
+        key, preconditions = self.split_predicates(predicates, written)
+        key = tuple((self.key_name(c), v) for c, v in key)
+        entity = query.entity[0] if query.entity else None
+        core = query.entry[0] == "builder" and self.is_core(query)
+        record = Record("sql" if core else "orm", "sql" if core else query.entry[1], self.table_key(entity, state), key, None, self.entity_label(entity, state))
+        payload = self.values.derived([v for _, v in query.sets] or [self.values.const(None)])
+        self_columns = frozenset(name for name, v in query.sets if SERVER in v.origins)
+        outcome = "row" if "returning" in query.flags else "count"
+        return self.write(node, state, record=record, verb=verb, payload=payload, preconditions=preconditions, spec=spec, columns=query.sets, outcome=outcome,
+                          conflict=(), open_where="open" in query.flags, self_columns=self_columns, extra="q",
+                          text="builder" if query.entry[0] == "builder" else "")
+
+    # --- columns and predicates ----------------------------------------------------------------------------------------------------
+    def column_comparison(self, left: Value, op: str, right: Value) -> Optional[Value]:
+        if left.ref is not None and left.ref[0] == "server" and op in _COMPARISONS:
+            return self.values.make(right.origins | left.origins, ref=("pred", ((left.ref[1], _COMPARISONS[op] if op not in ("==",) else ">=", right),)))
+        if left.ref is not None and left.ref[0] == "column" and op in _COMPARISONS:
+            return self.values.make(right.origins | {SERVER}, ref=("pred", ((left.ref[2], _COMPARISONS[op], right),)))
+        if right.ref is not None and right.ref[0] == "column" and op in _COMPARISONS:
+            return self.values.make(left.origins | {SERVER}, ref=("pred", ((right.ref[2], _COMPARISONS[op], left),)))
+        return None
+
+    def server_operation(self, op: str, left: Value, right: Value) -> Value:
+        origins = frozenset((SERVER,)) | left.origins | right.origins
+        if op in ("&", "|"):
+            found: list = []
+            for side in (left, right):
+                found += self._predicate(side)
+            if op == "|":
+                found = [(c, "or " + o, v) for c, o, v in found]
+            return self.values.make(origins, ref=("pred", tuple(found)))
+        for side in (left, right):
+            if side.ref is not None and side.ref[0] in ("column", "server"):
+                return self.values.make(origins, ref=("server", side.ref[2] if side.ref[0] == "column" else side.ref[1]))
+        return self.values.make(origins)
+
+    def column_method(self, receiver: Value, name: str, args: Any) -> Value:
+        right = args.positional[0].value if args.positional else self.values.none
+        if name in _COLUMN_METHODS:
+            return self.values.make(right.origins | {SERVER}, ref=("pred", ((receiver.ref[2], _COLUMN_METHODS[name], right),)))
+        return self.values.make(receiver.origins | self._union(args.all()) | {SERVER}, ref=receiver.ref if name in ("desc", "asc", "label") else ("server", receiver.ref[2]))
+
+    def model_class_method(self, cls: Any, name: str, receiver: Value, args: Any, node: Any, state: State) -> Optional[Value]:
+        return None
+
+    def construct_library_class(self, cls: Any, args: Any, node: Any, state: State) -> Optional[Value]:
+        return None
+
+    # --- which ORM ---------------------------------------------------------------------------------------------------------------------
+    def orm_of_class(self, cls: Any) -> Any:
+        for base in cls.library_bases():
+            for entry in self.vocabulary.listed("base", base):
+                if entry.kind == "orm":
+                    return entry
+        return None
+
+    def orm_of(self, value: Value, obj: Optional[Obj], name: str, args: Any) -> tuple:
+        """(ORM entry of an instance, doubt) or (None, '')."""
+        if obj is not None and obj.model is not None:
+            kind, id_ = obj.model[0]
+            entry = self.vocabulary.entry(kind, id_)
+            unknown = obj.cls is None or isinstance(obj.cls, str)
+            return entry, "class-unknown" if unknown else ""
+        typ = value.typ or (obj.cls if obj is not None and isinstance(obj.cls, str) else None)
+        if obj is not None and obj.kind == "instance" and obj.cls is not None and not isinstance(obj.cls, str):
+            return self.orm_of_class(obj.cls), ""
+        if typ and typ.startswith("class:"):
+            cls = self.ask.klass_of(typ)
+            return (self.orm_of_class(cls), "") if cls is not None else (None, "")
+        if typ and "." in typ:
+            module, _, last = typ.rpartition(".")
+            if _is_class_name(last):
+                for entry in self.vocabulary.listed("model_modules", module):
+                    if any(s.signature.last == name for s in entry.specs if s.op in ("persist", "reload", "remove")):
+                        return entry, "class-unknown"
+        if args is not None:
+            for entry in self.vocabulary.entries("orm"):
+                for spec in entry.ops("persist"):
+                    param = spec.signature.param("columns")
+                    if spec.signature.last == name and param is not None and any(k == param.name for k, _ in args.keywords):
+                        return entry, "name-only"
+        return None, ""
+
+    def instance_method(self, receiver: Value, name: str, args: Any, node: Any, state: State) -> Optional[Value]:
+        """save(), refresh_from_db(), delete() of a model object."""
+        if not self.vocabulary_has_instance_method(name):
+            return None
+        result: Optional[Value] = None
+        value = receiver
+        if not value.objs:
+            entry, _ = self.orm_of(value, None, name, args)
+            if entry is None:
+                return None
+            value = self._with_object(value, node, state)
+        for oid in sorted(value.objs):
+            obj = state.heap.get(oid)
+            if obj is None:
+                continue
+            entry, doubt = self.orm_of(value, obj, name, args)
+            if entry is None:
+                continue
+            for spec in entry.specs:
+                if spec.signature.last != name or spec.op not in ("persist", "reload", "remove"):
+                    continue
+                if spec.signature.param("instance") is not None or spec.signature.param("entity") is not None:
+                    continue
+                bound = self.fit(spec, args)
+                if bound is None:
+                    continue
+                result = self.values.none
+                if spec.op == "persist":
+                    result = self.persist_object(oid, entry, spec, node, state, self.column_names(bound, state), doubt)
+                elif spec.op == "reload":
+                    self.reload_object(oid, spec, bound, args, node, state)
+                else:
+                    self.write(node, state, record=self.object_record(oid, obj, entry, state), verb="delete", payload=self.values.const(None), spec=spec)
+                break
+        return result
+
+    def vocabulary_has_instance_method(self, name: str) -> bool:
+        known = self._instance_methods
+        if known is None:
+            known = self._instance_methods = frozenset(
+                s.signature.last for entry in self.vocabulary.entries("orm") for s in entry.specs
+                if s.op in ("persist", "reload", "remove") and s.signature.param("instance") is None and s.signature.param("entity") is None)
+        return name in known
+
+    def object_record(self, oid: int, obj: Obj, entry: Any, state: State) -> Record:
+        entity = obj.model[1] if obj.model is not None else None
+        label = obj.label or self.entity_label(entity, state)
+        table = self.table_key(entity, state) if entity is not None else ((obj.cls.table_name() or obj.cls.type_name,) if obj.cls is not None and not isinstance(obj.cls, str)
+                                                                          else (obj.cls,) if obj.cls else None)
+        key = (("pk", self.values.origin(obj.origin)),) if obj.origin is not None else ()
+        return Record("orm", entry.id, table, key, oid, label)
+
+    def persist_object(self, oid: int, entry: Any, spec: Any, node: Any, state: State, columns: Optional[frozenset], doubt: str,
+                       unit: bool = False, commit: Optional[int] = None, extra: Any = 0) -> Value:
+        """The object's changed fields go to its row."""
+        obj = state.heap[oid]
+        record = self.object_record(oid, obj, entry, state)
+        if obj.new or obj.kind == "new":
+            payload = self.values.derived([self.flat(state, v) for v in obj.fields.values()] or [self.values.const(None)])
+            return self.write(node, state, record=record, verb="create", payload=payload, spec=spec, extra=("new", oid))
+        own = [(path, n) for path, n in obj.pending if not path[0].startswith("[") and all(step.startswith("[") for step in path[1:])]
+        if columns is not None and "*" not in columns:
+            own = [(path, n) for path, n in own if path[0] in columns]
+        changes = frozenset(n for _, n in own)
+        fields = {path[0] for path, _ in own}
+        payload = self.values.derived([self.trace.events[n].value for n in sorted(changes)] or [self.values.const(None)])
+        doubts: set = set()
+        if doubt:
+            doubts.add(doubt)
+        if obj.origin is not None and obj.origin.kind == "param" and obj.read is None:
+            doubts.add("parameter")
+        if obj.handed:
+            doubts.add("handed-over")
+        versioned = self.version_guard(obj)
+        preconditions = (Precondition("witness", "version column", self.values.unknown),) if versioned else ()
+        writes_all = columns is None and not unit and not (spec is not None and spec.get("writes") == "changed columns")
+        value = self.write(
+            node, state, record=record, verb="update", payload=payload, preconditions=preconditions, spec=spec,
+            columns=tuple((f, self.flat(state, obj.fields[f])) for f in sorted(fields) if f in obj.fields), changes=changes, full=writes_all, unit=unit,
+            doubts=frozenset(doubts), outcome="raises" if versioned else "none", conflict=("raises StaleDataError",) if versioned else (), extra=extra or ("obj", oid),
+        )
+        event = self.index[("write", id(self.site(node).at), self.frames[-1].calls, extra or ("obj", oid))]
+        event.commit = commit
+        current = state.heap[oid]
+        left = frozenset(mark for mark in current.pending if mark not in set(own))
+        state.put(oid, current.but(pending=left))
+        return value
+
+    def version_guard(self, obj: Obj) -> bool:
+        """A version column that the ORM itself checks."""
+        cls = obj.cls
+        if cls is None and obj.model is not None and obj.model[1] is not None and obj.model[1].ref is not None and obj.model[1].ref[0] == "class":
+            cls = obj.model[1].ref[1]
+        if cls is None or isinstance(cls, str):
+            return False
+        markers = [m for entry in self.vocabulary.entries("orm") for m in entry.fields.get("version_markers", ()) or ()]
+        return any(cls.mentions(marker) for marker in markers)
+
+    def reload_object(self, oid: int, spec: Any, bound: Any, args: Any, node: Any, state: State) -> None:
+        obj = state.heap[oid]
+        entry = spec.entry
+        record = self.object_record(oid, obj, entry, state)
+        event = self.event(Read, node, state, ("reload", oid), record=record, columns=None, lock=None, many=False, cached=False, spec=spec)
+        self.throw_io(state, node)
+        locked = False
+        for value in args.all():
+            if value.query is not None and "lock" in value.query.flags:
+                locked = True
+        for _, value in self.given(bound, "lock"):
+            locked = True
+        flags = obj.session.flags if obj.session is not None else NOTHING
+        if locked and not flags & {"sqlite", "autocommit"}:
+            event.lock = Lock("row", event.n, "tx", record, event.n)
+            state.held |= {event.lock}
+        names = None
+        for _, value in bound.by_role.get("columns", ()):
+            known = self.known_items(value, state)
+            if known is not None and all(v.text for v in known):
+                names = {v.text for v in known}
+        if names is None:
+            state.put(oid, obj.but(origin=Origin("read", event.n), fields={}, read=event.n, changed=NOTHING, pending=NOTHING, handed=False))
+        else:
+            fields = dict(obj.fields)
+            for name in names:
+                fields[name] = self.values.origin(Origin("read", event.n, (name,)))
+            keep = frozenset(m for m in obj.pending if m[0][0] not in names)
+            state.put(oid, obj.but(fields=fields, read=event.n, pending=keep, changed=keep))
+
+    # --- sessions --------------------------------------------------------------------------------------------------------------------
+    def op_load(self, spec: Any, bound: Any, receiver: Optional[Value], args: Any, node: Any, state: State, doubt: str) -> Optional[Value]:
+        """`session.get(Entity, ident)`, `get_object_or_404(Model, pk=…)`."""
+        tables = bound.by_role.get("table", ())
+        if not tables:
+            return None
+        entity = tables[0][1]
+        if entity.query is not None:
+            value = entity
+        else:
+            if not self.is_entity(entity) and entity.ref is None and not entity.typ and entity.name[:1].islower():
+                pass
+            value = self.values.make(entity.origins, query=Query((spec.entry.kind, spec.entry.id), "select", (entity,)),
+                                     flags=receiver.flags & _KEEP if receiver is not None else NOTHING)
+        query = value.query
+        for _, ident in bound.by_role.get("ident", ()):
+            query = query._replace(filters=query.filters + (("pk", "=", self.flat(state, ident)),))
+        filters = [(name, v) for name, v in bound.by_role.get("filter", ())]
+        for name, v in filters:
+            column, _, lookup = name.partition(spec.get("lookup_separator") or "\0")
+            query = query._replace(filters=query.filters + ((column, _LOOKUPS.get(lookup, "=") if lookup else "=", self.flat(state, v)),))
+        if self.given(bound, "lock"):
+            query = query._replace(flags=query.flags | {"lock"} | {f"noop:{b}" for b in spec.get("noop_on") or ()})
+        fresh = args.get("populate_existing")
+        if fresh is not None and fresh.literal is True:
+            query = query._replace(flags=query.flags | {"fresh"})
+        value = self.values.replace(value, query=query)
+        if receiver is not None and "serializable" in receiver.flags:
+            state.held |= {Lock("serializable", 0, "session")}
+        row = self.select_rows(value, "one", node, state, spec, session=receiver)
+        return row
+
+    def op_many(self, spec: Any, bound: Any, receiver: Optional[Value], args: Any, node: Any, state: State, doubt: str) -> Optional[Value]:
+        row = self.op_load(spec, bound, receiver, args, node, state, doubt)
+        return self.container(node, "list", state, {}, row, "rows") if row is not None else None
+
+    def op_scalar(self, spec: Any, bound: Any, receiver: Optional[Value], args: Any, node: Any, state: State, doubt: str) -> Optional[Value]:
+        return None
+
+    def op_set_write_function(self, spec: Any, bound: Any, receiver: Optional[Value], args: Any, node: Any, state: State, doubt: str) -> Optional[Value]:
+        return None
+
+    def op_reload(self, spec: Any, bound: Any, receiver: Optional[Value], args: Any, node: Any, state: State, doubt: str) -> Optional[Value]:
+        """`session.refresh(obj)`."""
+        target = bound.first("instance")
+        if target is None:
+            return None
+        base_node = node.args[0].value if getattr(node, "args", None) else None
+        if not target.objs:
+            with_object = self.as_object(target, state)
+            self.rebind(base_node, target, with_object, state)
+            target = with_object
+        for oid in target.objs:
+            obj = state.heap.get(oid)
+            if obj is None:
+                continue
+            if obj.model is None:
+                state.put(oid, obj.but(model=((spec.entry.kind, spec.entry.id), None), session=receiver))
+            self.reload_object(oid, spec, bound, args, node, state)
+        return self.values.none
+
+    def op_persist_function(self, spec: Any, bound: Any, receiver: Optional[Value], args: Any, node: Any, state: State, doubt: str) -> Optional[Value]:
+        return None
+
+    def op_add(self, spec: Any, bound: Any, receiver: Optional[Value], args: Any, node: Any, state: State, doubt: str) -> Value:
+        """`session.add(obj)`: a new object will be inserted, a loaded one stays what it is."""
+        for value in args.all():
+            for part in self.parts(state, value):
+                for oid in part.objs:
+                    obj = state.heap.get(oid)
+                    if obj is None:
+                        continue
+                    if obj.kind in ("path",) and obj.model is None and obj.pending:
+                        state.put(oid, obj.but(model=((spec.entry.kind, spec.entry.id), None), session=receiver))
+        return self.values.none
+
+    def op_merge(self, spec: Any, bound: Any, receiver: Optional[Value], args: Any, node: Any, state: State, doubt: str) -> Value:
+        return bound.first("instance") or self.values.unknown
+
+    def op_remove(self, spec: Any, bound: Any, receiver: Optional[Value], args: Any, node: Any, state: State, doubt: str) -> Value:
+        return self.values.none
+
+    def op_mutation(self, spec: Any, bound: Any, receiver: Optional[Value], args: Any, node: Any, state: State, doubt: str) -> Value:
+        """`flag_modified(obj, "field")`: the in-place change of a JSON column is written after all."""
+        given = args.all()
+        if len(given) > 1 and given[1].text:
+            for oid in given[0].objs:
+                obj = state.heap.get(oid)
+                if obj is not None:
+                    state.put(oid, obj.but(fields={**obj.fields, f"@flagged:{given[1].text}": self.values.const(True)}))
+        return self.values.none
+
+    def op_expire(self, spec: Any, bound: Any, receiver: Optional[Value], args: Any, node: Any, state: State, doubt: str) -> Value:
+        self.session_expired(state)
+        return self.values.none
+
+    def session_expired(self, state: State) -> None:
+        """From here on the session answers with what the database holds, not with what it remembers."""
+        state.done |= {(region.id, "expired") for region in self.regions}
+
+    def has_identity_map(self, query: Query) -> bool:
+        entry = self.vocabulary.entry(*query.entry)
+        if entry is not None and entry.kind == "builder":
+            entry = self.vocabulary.entry("orm", self.builder_orm(entry.id))
+        return entry is not None and bool(entry.fields.get("unit_of_work"))
+
+    def tracked_change(self, oid: int, path: tuple, event: Any, state: State, node: Any) -> None:
+        """A change of a loaded object; a hook for units of work that write at once."""
+
+    def flush_units(self, session: Optional[Value], node: Any, state: State, spec: Any, commit: Optional[int]) -> None:
+        """A flush or commit: every changed object of a unit of work goes to its row."""
+        for oid in sorted(state.heap):
+            obj = state.heap[oid]
+            if not obj.pending or obj.kind not in ("row", "part", "path", "instance"):
+                continue
+            entry = self.unit_entry(obj)
+            if entry is None:
+                continue
+            if session is not None and obj.session is not None and "opened" in session.flags and "opened" in obj.session.flags \
+                    and not (session.same & obj.session.same) and not (session.objs & obj.session.objs):
+                continue
+            self.flush_object(oid, obj, entry, node, state, spec, commit)
+
+    def flush_object(self, oid: int, obj: Obj, entry: Any, node: Any, state: State, spec: Any, commit: Optional[int]) -> None:
+        written = set()
+        doubts = "class-unknown" if obj.cls is None else ""
+        for path, n in obj.pending:
+            if path[0].startswith("[") or not all(step.startswith("[") for step in path[1:]):
+                continue
+            if len(path) > 1 and not self.in_place_written(obj, path[0]):
+                continue
+            written.add((path, n))
+        skipped = obj.pending - written
+        if not written:
+            return
+        state.put(oid, obj.but(pending=frozenset(written)))
+        self.persist_object(oid, entry, spec, node, state, None, doubts, unit=True, commit=commit, extra=("unit", oid))
+        state.put(oid, state.heap[oid].but(pending=frozenset(m for m in skipped if len(m[0]) > 1 and not m[0][1].startswith("["))))
+
+    def in_place_written(self, obj: Obj, field: str) -> bool:
+        """In-place changes of a plain JSON column are not seen by the unit of work: only with flag_modified or a Mutable type."""
+        if f"@flagged:{field}" in obj.fields:
+            return True
+        if obj.cls is None or isinstance(obj.cls, str):
+            return True
+        text = obj.cls.text_of(field)
+        return not text or "Mutable" in text or "mutable" in text
+
+    def unit_entry(self, obj: Obj) -> Any:
+        if obj.model is not None:
+            entry = self.vocabulary.entry(*obj.model[0])
+            return entry if entry is not None and entry.fields.get("unit_of_work") else None
+        cls = obj.cls
+        if isinstance(cls, str) and cls.startswith("class:"):
+            cls = self.ask.klass_of(cls)
+        if cls is not None and not isinstance(cls, str):
+            entry = self.orm_of_class(cls)
+            return entry if entry is not None and entry.fields.get("unit_of_work") else None
+        return None
+
+    def drop_units(self, state: State) -> None:
+        for oid, obj in list(state.heap.items()):
+            if obj.pending and self.unit_entry(obj) is not None:
+                state.put(oid, obj.but(pending=NOTHING))
+
+    def root_ends(self, state: State) -> None:
+        """Where the function ends, objects read from a session that it did not open are still to be committed, by whom that is."""
+        for oid in sorted(state.heap):
+            obj = state.heap[oid]
+            if obj.kind != "row" or not obj.pending or obj.session is None or "opened" in obj.session.flags:
+                continue
+            entry = self.unit_entry(obj)
+            if entry is None:
+                continue
+            first = min((n for _, n in obj.pending), default=None)
+            if first is None:
+                continue
+            self.flush_object(oid, obj, entry, _AtSite(self.trace.events[first].site.at), state, None, None)
+
+    # --- dynamic attributes --------------------------------------------------------------------------------------------------------
+    def dynamic_field(self, base: Value, name: Value) -> frozenset:
+        """`getattr(obj, name)` with an unknown name: the same name twice is the same field."""
+        key = "<" + ",".join(sorted(f"{o.kind}{o.n}{''.join(map(str, o.path))}" for o in name.same)) + ">" if name.same else ""
+        return frozenset(o.at(key) for o in base.same) if key else NOTHING
+
+    def put_dynamic(self, base: Value, name: Value, value: Value, state: State, node: Any, base_node: Any) -> None:
+        key = "<" + ",".join(sorted(f"{o.kind}{o.n}{''.join(map(str, o.path))}" for o in name.same)) + ">" if name.same else "<*>"
+        self.put_attribute(base, key, value, state, node, "assign", base_node)
+
+
+class _AtSite:
+    """Stands for a node where only its handle is known."""
+
+    __slots__ = ("at",)
+
+    def __init__(self, at: Any) -> None:
+        self.at = at
+
+
+_KEEP = frozenset(("sqlite", "serializable", "repeatable", "autocommit", "locked", "opened"))
+_TEXT_LOOKUPS = frozenset(("contains", "icontains", "startswith", "istartswith", "endswith", "iendswith", "range", "year", "month", "day", "date", "regex", "iregex",
+                           "has_key", "overlap", "week_day", "hour", "minute", "second", "contained_by", "search"))
+_QUERY_OPS = {
+    "filter": "q_filter", "lock": "q_lock", "load": "q_load", "many": "q_many", "scalar": "q_scalar", "check_exists": "q_scalar",
+    "set_write": "q_set_write", "remove": "q_remove", "create": "q_create", "upsert": "q_upsert", "values": "q_values", "persist": "q_bulk",
+    "chain": "q_chain", "columns": "q_returning",
+}
+
+
+def _is_class_name(name: str) -> bool:
+    return name[:1].isupper() and not (name.isupper() and len(name) > 1)
+
+
+def _q_returning(self: Any, spec: Any, bound: Any, receiver: Value, args: Any, node: Any, state: State) -> Value:
+    query = receiver.query
+    return self.values.replace(receiver, query=query._replace(flags=query.flags | {"returning"}))
+
+
+Orm.q_returning = _q_returning

@@ -1,0 +1,671 @@
+"""Tests that refine a branch, exceptions and what catches them, annotations, globals, and the unknown values a root starts from."""
+from __future__ import annotations
+
+import builtins as _python
+from typing import Any, Optional
+
+from . import ir
+from .calls import Argument, Arguments, Dead
+from .objects import Obj, State, join_states
+from .values import CONST, NOTHING, NOT_LITERAL, UNKNOWN, Lit, Origin, Value
+
+CONFLICT_CODES = frozenset((409, 412, 428))
+_STATUS_STEPS = frozenset(("status_code", "status", "code", "http_status"))
+_OK_STEPS = frozenset(("ok", "is_success", "acknowledged"))
+_BAD_STEPS = frozenset(("is_error", "is_client_error"))
+_ANY = frozenset(("Exception", "BaseException"))
+#: Library exceptions below one another, as far as handlers in real code need it (requests 2.34, httpx 0.28, aiohttp 3.14, botocore 1.43).
+_LIBRARY_BASES = {
+    "HTTPError": ("RequestException", "OSError", "IOError"), "ConnectionError": ("RequestException", "OSError"),
+    "Timeout": ("RequestException", "OSError"), "HTTPStatusError": ("HTTPError",), "ClientResponseError": ("ClientError",),
+    "TransportError": ("RequestError", "HTTPError"), "StaleDataError": ("SQLAlchemyError",), "IntegrityError": ("DatabaseError", "DBAPIError", "SQLAlchemyError"),
+    "OperationalError": ("DatabaseError", "DBAPIError", "SQLAlchemyError"), "ConditionalCheckFailedException": ("ClientError",),
+}
+
+
+class Refiner:
+    """Mixin of Walker."""
+
+    _asked: tuple = ()
+
+    # --- tests ----------------------------------------------------------------------------------------------------------------
+    def test(self, node: Any, state: State) -> tuple:
+        """(state where the test holds, state where it does not); None for a branch that cannot be taken."""
+        kind = type(node)
+        try:
+            if kind is ir.Unary and node.op == "not":
+                yes, no = self.test(node.operand, state)
+                return no, yes
+            if kind is ir.BoolOp:
+                return self._bool_test(node, state)
+            value = self.eval(node, state)
+            return self.refine(value, node, state)
+        except Dead:
+            return None, None
+
+    def _bool_test(self, node: Any, state: State) -> tuple:
+        current: Optional[State] = state
+        others: list = []
+        for operand in node.values:
+            if current is None:
+                break
+            yes, no = self.test(operand, current)
+            if node.op == "and":
+                others.append(no)
+                current = yes
+            else:
+                others.append(yes)
+                current = no
+        joined = join_states(self.values, others)
+        if joined is not None:
+            live = [s for s in others if s is not None]
+            joined = joined.copy()
+            joined.control = frozenset().union(*(s.control for s in live))
+        return (current, joined) if node.op == "and" else (joined, current)
+
+    def refine(self, value: Value, node: Any, state: State) -> tuple:
+        ref = value.ref
+        if ref is not None and ref[0] == "not":
+            yes, no = self.refine(ref[1], node, state)
+            return no, yes
+        decided = self._decided(value)
+        yes, no = state.copy(), state.copy()
+        origins = frozenset(o for o in value.origins if o.kind not in ("const", "unknown"))
+        yes.control |= origins
+        no.control |= origins
+        for branch in (yes, no):
+            self.looked_at(branch, value, "tested")
+        if decided is not None:
+            return (yes, None) if decided else (None, no)
+        if ref is not None and ref[0] == "compare":
+            _, left, op, right = ref
+            self._compared(left, op, right, yes, no)
+            self._compared(right, _MIRROR.get(op, op), left, yes, no)
+        elif ref is not None and ref[0] == "isinstance":
+            self._instance_test(ref[1], ref[2], yes, no)
+        else:
+            self._truth(value, yes, no)
+        return yes, no
+
+    def _decided(self, value: Value) -> Optional[bool]:
+        if type(value.shape) is Lit and "maybe-none" not in value.flags:
+            return bool(value.shape.value)
+        ref = value.ref
+        if ref is not None and ref[0] == "compare":
+            _, left, op, right = ref
+            a, b = left.literal, right.literal
+            if a is not NOT_LITERAL and b is not NOT_LITERAL and "maybe-none" not in left.flags and "maybe-none" not in right.flags:
+                try:
+                    return {"==": a == b, "!=": a != b, "is": a is b or a == b and a is None, "is not": not (a is b or a == b and a is None)}.get(op)
+                except Exception:  # a literal's own comparison: nothing is known then
+                    return None
+            if op in ("is", "is not") and (left.is_none or right.is_none):
+                other = right if left.is_none else left
+                if "maybe-none" not in other.flags and (other.ref is not None and other.ref[0] in ("function", "local", "class")
+                                                        or type(other.shape) is Lit or (other.objs and not other.same)):
+                    return op == "is not"
+        return None
+
+    def _outcomes(self, value: Value) -> list:
+        return [o for o in value.same | value.incr if o.kind == "outcome" and self.trace.events[o.n].kind == "write"]
+
+    def _apply(self, origin: Origin, verdict: Optional[str], yes: State, no: State) -> None:
+        """verdict: what the true branch means for the write, 'won' or 'lost'."""
+        if verdict is None:
+            return
+        good, bad = (yes, no) if verdict == "won" else (no, yes)
+        good.won |= {origin.n}
+        good.lost -= {origin.n}
+        bad.lost |= {origin.n}
+        bad.won -= {origin.n}
+
+    def _truth(self, value: Value, yes: State, no: State) -> None:
+        for origin in self._outcomes(value):
+            last = str(origin.path[-1]) if origin.path else ""
+            if last in _BAD_STEPS:
+                self._apply(origin, "lost", yes, no)
+            elif last in _STATUS_STEPS:
+                continue
+            elif self.trace.events[origin.n].outcome == "status" and last not in _OK_STEPS and origin.path:
+                continue
+            else:
+                self._apply(origin, "won", yes, no)
+
+    def _compared(self, left: Value, op: str, right: Value, yes: State, no: State) -> None:
+        for origin in self._outcomes(left):
+            self._asked = (origin.n,)
+            self._apply(origin, self._outcome_verdict(origin, op, right, yes), yes, no)
+        if any(o.kind == "exc" for o in left.origins):
+            self._exception_code(op, right, yes, no)
+
+    def _outcome_verdict(self, origin: Origin, op: str, right: Value, state: State) -> Optional[str]:
+        last = str(origin.path[-1]) if origin.path else ""
+        literal = right.literal
+        if op in ("is", "==") and right.is_none:
+            return "lost"
+        if op in ("is not", "!=") and right.is_none:
+            return "won"
+        if literal is True or literal is False:
+            if op in ("is", "=="):
+                return "won" if literal else "lost"
+            return "lost" if literal else "won"
+        if last in _STATUS_STEPS or self.trace.events[origin.n].outcome == "status":
+            return self._status_verdict(op, right, state)
+        if isinstance(literal, str):
+            refused = literal.rstrip().endswith(" 0")
+            return {"==": "lost" if refused else "won", "!=": "won" if refused else "lost"}.get(op)
+        if isinstance(literal, (int, float)):
+            if op == "==":
+                return "lost" if literal == 0 else "won"
+            if op == "!=":
+                return "won" if literal == 0 else "lost"
+            if op in (">", ">="):
+                return "won"
+            if op in ("<", "<="):
+                return "lost"
+        if op == "==":
+            return "won"
+        if op in ("!=", "<"):
+            return "lost"
+        return None
+
+    def _codes(self, value: Value, state: State) -> set:
+        found: set = set()
+        for part in [value, *(self.known_items(value, state) or []), *([self.member(value, state)] if value.objs else [])]:
+            literal = part.literal
+            if isinstance(literal, int):
+                found.add(literal)
+            elif isinstance(literal, str):
+                found.add(literal)
+            name = part.dotted.rsplit(".", 1)[-1].lower()
+            if name:
+                found.add({"precondition_failed": 412, "conflict": 409, "http_412_precondition_failed": 412, "http_409_conflict": 409,
+                           "precondition_required": 428, "ok": 200, "created": 201, "no_content": 204}.get(name, name))
+        return found
+
+    def _status_verdict(self, op: str, right: Value, state: State) -> Optional[str]:
+        codes = self._codes(right, state)
+        conflict = bool(codes & CONFLICT_CODES)
+        fine = any(isinstance(c, int) and 200 <= c < 300 for c in codes)
+        if conflict:
+            for origin in self._asked:
+                self.trace.events[origin].conflict_handled = True
+        if op in ("==", "in"):
+            return "lost" if conflict else "won" if fine else None
+        if op in ("!=", "not in"):
+            return "won" if conflict else "lost" if fine else None
+        if op in ("<", "<="):
+            return "won"
+        if op in (">", ">="):
+            return "lost"
+        return None
+
+    def _exception_code(self, op: str, right: Value, yes: State, no: State) -> None:
+        """`err.response["Error"]["Code"] == "ConditionalCheckFailed…"`: which branch is the conflict's?"""
+        codes = self._codes(right, yes)
+        texts = [c for c in codes if isinstance(c, str)]
+        conflict = bool(codes & CONFLICT_CODES) or any(self.vocabulary.match("conflict_exception", t) for t in texts)
+        if op not in ("==", "!=", "in", "not in") or not codes:
+            return
+        same, other = (yes, no) if op in ("==", "in") else (no, yes)
+        innermost = self.handling_writes[-1] if self.handling_writes else NOTHING
+        if conflict:
+            other.lost -= innermost
+        else:
+            same.lost -= innermost
+
+    def _instance_test(self, subject: Value, classes: Value, yes: State, no: State) -> None:
+        if not any(o.kind == "exc" for o in subject.origins):
+            return
+        names = self.exception_names(classes) or NOTHING
+        innermost = self.handling_writes[-1] if self.handling_writes else NOTHING
+        if any(self.vocabulary.match("conflict_exception", name) for name in names):
+            no.lost -= innermost
+        elif names:
+            yes.lost -= innermost
+
+    def pattern_outcome(self, pattern: Any, subject: Value, state: State) -> Optional[State]:
+        for origin in self._outcomes(subject):
+            if pattern.kind == "value" and len(pattern.values) == 1:
+                value = self.eval(pattern.values[0], state)
+                other = state.copy()
+                self._apply(origin, self._outcome_verdict(origin, "==", value, state), state, other)
+        return state
+
+    # --- exceptions -----------------------------------------------------------------------------------------------------------
+    def exception_names(self, value: Value, deep: bool = False) -> Optional[frozenset]:
+        """Names of the exception classes that a value names; None = cannot be told."""
+        ref = value.ref
+        if ref is not None:
+            if ref[0] == "dotted":
+                return frozenset((_short(ref[1]),))
+            if ref[0] == "class":
+                return frozenset((ref[1].type_name,))
+            if ref[0] == "localclass":
+                return frozenset((ref[1],))
+            if ref[0] in ("function", "local"):
+                return self._predicate_names(ref)
+            if ref[0] == "column":
+                return frozenset((ref[2],))
+        if value.typ:
+            return frozenset((value.typ if value.typ.startswith("class:") else _short(value.typ),))
+        found: set = set()
+        for oid in value.objs:
+            for state in (self.module_state, *(self.live_states[-1:])):
+                obj = state.heap.get(oid) if state is not None else None
+                if obj is not None:
+                    for inner in [*obj.fields.values(), *([obj.elem] if obj.elem is not None else [])]:
+                        names = self.exception_names(inner, deep)
+                        if names is None:
+                            return None
+                        found |= names
+                    break
+        if found:
+            return frozenset(found)
+        if deep or not value.objs:
+            for origin in value.origins:
+                if origin.kind == "global" and _names_a_class(str(origin.n)):
+                    name = str(origin.n)
+                    found.add(name if name.startswith("class:") else _short(name))
+        return frozenset(found) or None
+
+    def _predicate_names(self, ref: tuple) -> Optional[frozenset]:
+        """The classes that a predicate such as `lambda e: isinstance(e, Conflict)` tests for."""
+        definition = ref[1].definition() if ref[0] == "function" else self.local_functions[ref[1]][0]
+        found: set = set()
+        stack = [definition]
+        while stack:
+            node = stack.pop()
+            if isinstance(node, ir.Call) and isinstance(node.func, ir.Name) and node.func.id == "isinstance" and len(node.args) > 1:
+                wanted = node.args[1].value
+                for item in wanted.items if isinstance(wanted, ir.TupleX) else (wanted,):
+                    name = self.static_name(item) if isinstance(item, (ir.Name, ir.Attr)) else ""
+                    if isinstance(item, ir.Name):
+                        value = self.module_name(item.id, State())
+                        names = self.exception_names(value)
+                        found |= names or set()
+                    elif name:
+                        found.add(_short(name))
+            if isinstance(node, ir.Node):
+                for field in node._fields:
+                    stack.append(getattr(node, field))
+            elif isinstance(node, tuple):
+                stack.extend(node)
+        return frozenset(found) or None
+
+    def handler_names(self, handler: Any, state: State) -> Optional[frozenset]:
+        if handler.types is None:
+            return None
+        if isinstance(handler.types, ir.TupleX):
+            found: set = set()
+            for item in handler.types.items:
+                names = self.exception_names(self.eval(item, state.copy()))
+                found |= names if names is not None else {"?"}
+            return frozenset(found)
+        value = self.eval(handler.types, state.copy())
+        self.live_states.append(state)
+        try:
+            return self.exception_names(value) or frozenset(("?",))
+        finally:
+            self.live_states.pop()
+
+    def catches(self, wanted: Optional[frozenset], types: Optional[frozenset]) -> str:
+        """Does a handler for `wanted` (None: bare) catch an exception of `types` (None: any)? yes | maybe | no."""
+        if wanted is None or any(_last(name) in _ANY for name in wanted):
+            return "yes"
+        if types is None:
+            return "maybe"
+        answers = [self._catches_one(wanted, name) for name in types]
+        if all(a == "yes" for a in answers):
+            return "yes"
+        return "no" if all(a == "no" for a in answers) else "maybe"
+
+    def _catches_one(self, wanted: frozenset, name: str) -> str:
+        if name == "*io":
+            return "no" if all(self.vocabulary.match("conflict_exception", _last(w)) or w.startswith("class:") or _last(w) in _LOCAL_ERRORS for w in wanted) else "maybe"
+        if name == "*conflict":
+            return "no" if all(_last(w) in _TRANSPORT or _last(w) in _LOCAL_ERRORS for w in wanted) else "maybe"
+        ancestors = self._ancestors(name)
+        if any(_last(w) in ancestors for w in wanted):
+            return "yes"
+        if name.startswith("class:") or hasattr(_python, _last(name)):
+            return "no" if "?" not in wanted else "maybe"
+        # Two library classes: only what is known to be unrelated is ruled out.
+        for w in wanted:
+            if w == "?":
+                return "maybe"
+            if w.startswith("class:") or hasattr(_python, _last(w)):
+                continue
+            if _last(w) in _TRANSPORT and self.vocabulary.match("conflict_exception", _last(name)):
+                continue
+            return "maybe"
+        return "no"
+
+    def _ancestors(self, name: str) -> set:
+        found = {_last(name)}
+        if name.startswith("class:"):
+            cls = self.ask.klass_of(name)
+            if cls is not None:
+                found |= {_last(a) for a in cls.ancestors()}
+        for known in list(found):
+            exception = getattr(_python, known, None)
+            if isinstance(exception, type) and issubclass(exception, BaseException):
+                found |= {base.__name__ for base in exception.__mro__}
+            stack = list(_LIBRARY_BASES.get(known, ()))
+            while stack:
+                base = stack.pop()
+                if base not in found:
+                    found.add(base)
+                    stack += _LIBRARY_BASES.get(base, ())
+        return found
+
+    def is_general_error(self, name: str) -> bool:
+        """An error that any call may meet (network, database, operating system), not a conflict class of the project."""
+        return not name.startswith("class:") and not self.vocabulary.match("conflict_exception", _last(name))
+
+    def caught(self, raised: State, types: Optional[frozenset], wanted: Optional[frozenset], cause: Any) -> State:
+        return raised.copy()
+
+    def exception_value(self, handler: Any, caught: list, state: State) -> Value:
+        origin = Origin("exc", self.object_id_of(("exc", id(handler.at), self.frames[-1].calls)))
+        return self.values.origin(origin, name=handler.name or "")
+
+    # --- iteration ------------------------------------------------------------------------------------------------------------
+    def element_of(self, iterable: Value, node: Any, state: State) -> tuple:
+        """(value of the loop variable, key of the item origin or None when the loop counts attempts)."""
+        if iterable.query is not None:
+            iterable = self.evaluated_query(iterable, node, state)
+        last = self.last_of(iterable, state)
+        if last is not None:
+            element = last
+        else:
+            element = self.member(iterable, state)
+        if element.typ is None and iterable.typ and self.vocabulary.known_type(iterable.typ):
+            pass
+        origins = self.deep(state, element) | iterable.origins
+        if any(o.kind in ("read", "param", "opaque", "outcome") for o in origins):
+            key = self.object_id_of(("item", id(node.at), self.frames[-1].calls))
+            return self.values.replace(element, origins=(element.origins - {CONST}) | {Origin("item", key)}), key
+        return element, None
+
+    def is_counted(self, node: Any) -> bool:
+        """`range(n)`, `count()`, a literal tuple of pauses."""
+        return isinstance(node, ir.Call) and isinstance(node.func, (ir.Name, ir.Attr)) and _name_of(node.func) in ("range", "count", "repeat", "islice")
+
+    def is_endless(self, iterable: Value) -> bool:
+        return "endless" in iterable.flags
+
+    # --- annotations ------------------------------------------------------------------------------------------------------------
+    def annotation_type(self, node: Any, scope: Any = None) -> Optional[str]:
+        """The type that an annotation names: dotted, or 'class:…' of the project; None for containers and what is not known."""
+        module = scope.module if scope is not None else self.frames[-1].scope.module
+        return self._annotation(node, module, 0)
+
+    def _annotation(self, node: Any, module: Any, depth: int) -> Optional[str]:
+        if depth > 6:
+            return None
+        if isinstance(node, (ir.Name, ir.Attr)):
+            dotted = _dotted_of(node)
+            if not dotted:
+                return None
+            found = self.ask.resolve(module, dotted)
+            if found is None:
+                return None
+            if found[0] == "class":
+                return found[1].type_name
+            if found[0] == "import":
+                return found[1]
+            if found[0] == "global":
+                value = self.ask.alias(found[1], found[2])
+                return self._annotation(value, found[1], depth + 1) if value is not None else None
+            return None
+        if isinstance(node, ir.Sub):
+            head = _dotted_of(node.value).rsplit(".", 1)[-1]
+            if head in ("Optional", "Annotated", "Mapped", "Final", "ClassVar", "Required", "NotRequired", "Union", "Type", "type"):
+                inner = node.index.items if isinstance(node.index, ir.TupleX) else (node.index,)
+                if head in ("Type", "type"):
+                    return None
+                for item in inner:
+                    found = self._annotation(item, module, depth + 1)
+                    if found:
+                        return found
+                return None
+            if head in ("AsyncIterator", "Iterator", "Generator", "AsyncGenerator", "list", "List", "dict", "Dict", "tuple", "Tuple", "set", "Sequence", "Iterable",
+                        "Callable", "Awaitable", "Coroutine", "Mapping", "frozenset", "Collection"):
+                return None
+            return self._annotation(node.value, module, depth + 1)
+        if isinstance(node, ir.Bin) and node.op == "|":
+            return self._annotation(node.left, module, depth + 1) or self._annotation(node.right, module, depth + 1)
+        return None
+
+    # --- globals and the values of a root ------------------------------------------------------------------------------------------
+    def global_value(self, module: Any, name: str, state: State) -> Value:
+        found = self.ask.global_statements(module, name)
+        if found is None:
+            return self.values.origin(Origin("global", f"{module.name}:{name}"), name=name)
+        return self.evaluated_constant(("global", module.name, name), found, name, state)
+
+    def evaluated_constant(self, key: tuple, found: tuple, name: str, state: State) -> Value:
+        """The value of a module- or class-level name: its statements are walked, once for each root."""
+        from .walk import Frame
+
+        known = self.constants.get(key)
+        if known is not None:
+            value, heap = known
+            for oid, obj in heap.items():
+                if oid not in state.heap:
+                    state.put(oid, obj)
+            return value
+        own = self.values.origin(Origin("global", f"{key[1]}:{name}"), name=name)
+        self.constants[key] = (own, {})
+        scope, excerpt, statements = found
+        if len(self.frames) > 12:
+            return own
+        frame = Frame(scope, excerpt, scope.qualname, ("constant",) + key)
+        inner = state.with_env({})
+        inner.held = NOTHING
+        before = state.heap
+        self.frames.append(frame)
+        saved = self.collectors, self.regions, self.active
+        self.collectors, self.regions = [], []
+        try:
+            end = self.block(statements, inner)
+        finally:
+            self.frames.pop()
+            self.collectors, self.regions, self.active = saved
+        value = end.env.get(name) if end is not None else None
+        if value is None:
+            return own
+        if value.shape is None and not value.same and value.ref is None and value.query is None:
+            # Not a literal: the name itself is its identity.
+            value = self.values.replace(value, origins=value.origins | own.origins, same=own.same)
+        if not value.name and value.ref is None:
+            value = self.values.replace(value, name=name)
+        heap = {oid: obj for oid, obj in end.heap.items() if before.get(oid) is not obj}
+        for oid, obj in heap.items():
+            state.put(oid, obj)
+        self.constants[key] = (value, heap)
+        return value
+
+    def parameters_as_unknown(self, definition: Any, scope: Any, state: State, prefix: str = "") -> dict:
+        """The names a root starts with: parameters that nothing is known of but their annotation; `self` with what `__init__` makes of it."""
+        env: dict = {}
+        params = definition.params.items
+        for place, param in enumerate(params):
+            name = f"{prefix}{param.name}"
+            if place == 0 and scope.cls is not None and not scope.is_static and param.kind in ("pos", "posonly"):
+                if scope.is_class_method:
+                    env[param.name] = self.class_value(scope.cls)
+                else:
+                    env[param.name] = self.self_object(scope, state, init=scope.name != "__init__")
+                    self.frames[-1].self_value = env[param.name]
+                continue
+            typ = self.annotation_type(param.annotation, scope) if param.annotation is not None else None
+            value = self.values.origin(Origin("param", name), typ=typ, name=param.name)
+            if param.kind == "var":
+                value = self.values.make(frozenset((Origin("param", name),)), name=param.name)
+            if param.kind == "varkw":
+                oid = self.object_id_of(("kwargs", name))
+                state.put(oid, Obj("path", Origin("param", name), label=param.name))
+                value = self.values.origin(Origin("param", name), objs=frozenset((oid,)), name=param.name)
+            if typ and typ.startswith("class:") and param.kind not in ("var", "varkw"):
+                cls = self.ask.klass_of(typ)
+                if cls is not None and self.orm_of_class(cls) is None and len(self.frames) < 4:
+                    value = self.instance_parameter(cls, name, param.name, state)
+                elif cls is not None:
+                    oid = self.object_id_of(("path", Origin("param", name)))
+                    state.put(oid, Obj("path", Origin("param", name), label=param.name, cls=cls))
+                    value = self.values.replace(value, objs=frozenset((oid,)))
+            env[param.name] = value
+        return env
+
+    def self_object(self, scope: Any, state: State, init: bool = True) -> Value:
+        oid = self.object_id_of(("self", scope.cls.type_name))
+        origin = Origin("param", "self")
+        value = self.values.origin(origin, objs=frozenset((oid,)), typ=scope.cls.type_name, name="self")
+        if oid in state.heap:
+            return value
+        state.put(oid, Obj("instance", origin, cls=scope.cls, label="self"))
+        if init:
+            self.initialise(scope.cls, value, state)
+        return value
+
+    def instance_parameter(self, cls: Any, origin_name: str, name: str, state: State) -> Value:
+        """A parameter that is an instance of a class of the project: its attributes are what `__init__` makes them."""
+        origin = Origin("param", origin_name)
+        oid = self.object_id_of(("instance", origin))
+        value = self.values.origin(origin, objs=frozenset((oid,)), typ=cls.type_name, name=name)
+        state.put(oid, Obj("instance", origin, cls=cls, label=name))
+        self.initialise(cls, value, state)
+        return value
+
+    def initialise(self, cls: Any, value: Value, state: State) -> None:
+        from .walk import Frame
+
+        init = cls.method("__init__")
+        if init is None or init.key in self.active or len(self.frames) > 6:
+            return
+        definition = init.definition()
+        if definition is None:
+            return
+        frame = Frame(init, init.excerpt(), init.qualname, self.frames[-1].calls + (("init", init.key),))
+        frame.self_value = value
+        self.frames.append(frame)
+        self.active.append(init.key)
+        saved = self.collectors, self.regions
+        self.collectors, self.regions = [], []
+        try:
+            label = next(iter(value.same)).n if value.same else value.name
+            env = self.parameters_as_unknown_below(definition, init, state, f"{label}.", value)
+            inner = state.with_env(env)
+            end = self.block(definition.body, inner)
+            states = [s for s, _ in frame.returns] + [end]
+        finally:
+            self.collectors, self.regions = saved
+            self.active.pop()
+            self.frames.pop()
+        joined = join_states(self.values, states)
+        if joined is not None:
+            held, unchecked, done = state.held, state.unchecked, state.done
+            restored = joined.with_env(state.env)
+            restored.control = state.control
+            state.adopt(restored)
+            state.held, state.unchecked, state.done = held, unchecked, done
+            for oid in value.objs:
+                obj = state.heap.get(oid)
+                if obj is not None:
+                    state.put(oid, obj.but(pending=NOTHING, changed=NOTHING))
+
+    def parameters_as_unknown_below(self, definition: Any, scope: Any, state: State, prefix: str, self_value: Value) -> dict:
+        env: dict = {}
+        for place, param in enumerate(definition.params.items):
+            if place == 0:
+                env[param.name] = self_value
+                continue
+            typ = self.annotation_type(param.annotation, scope) if param.annotation is not None else None
+            if typ and typ.startswith("class:"):
+                cls = self.ask.klass_of(typ)
+                if cls is not None and self.orm_of_class(cls) is None and len(self.frames) < 5:
+                    env[param.name] = self.instance_parameter(cls, prefix + param.name, param.name, state)
+                    continue
+            env[param.name] = self.values.origin(Origin("param", prefix + param.name), typ=typ, name=param.name)
+        return env
+
+    def attribute_elsewhere(self, cls: Any, name: str, this: Value, state: State) -> Optional[Value]:
+        """An attribute of self that another method than `__init__` sets: what is assigned there, evaluated with unknown parameters."""
+        from .walk import Frame
+
+        found = cls.annotation(name)
+        if found is not None:
+            typ = self.annotation_type(found[1], found[0])
+            if typ:
+                (origin,) = this.same or (Origin("param", "self"),)
+                return self.values.origin(origin.at(name), typ=typ, name=name)
+        key = ("elsewhere", cls.type_name, name)
+        if key in self.active or len(self.frames) > 5:
+            return None
+        result: Optional[Value] = None
+        self.active.append(key)
+        try:
+            for scope, expression in self.ask.attribute_writers(cls, name):
+                if scope.name == "__init__" or scope.key in self.active:
+                    continue
+                frame = Frame(scope, scope.excerpt(), scope.qualname, self.frames[-1].calls + (("elsewhere", scope.key, name),))
+                self.frames.append(frame)
+                saved = self.collectors, self.regions
+                self.collectors, self.regions = [], []
+                try:
+                    definition = scope.definition()
+                    env = self.parameters_as_unknown_below(definition, scope, state, f"{scope.name}.", this) if definition is not None else {}
+                    held = state.held
+                    trial = state.with_env(env)
+                    value = self.eval(expression, trial)
+                    for oid in value.objs:
+                        if oid in trial.heap and oid not in state.heap:
+                            state.put(oid, trial.heap[oid])
+                    state.held = held
+                except Dead:
+                    continue
+                finally:
+                    self.collectors, self.regions = saved
+                    self.frames.pop()
+                result = value if result is None else self.values.join(result, value)
+        finally:
+            self.active.remove(key)
+        if result is not None and result.typ is None and result.ref is None:
+            return None
+        return result
+
+
+_MIRROR = {"<": ">", ">": "<", "<=": ">=", ">=": "<="}
+_TRANSPORT = frozenset(("ConnectionError", "ConnectTimeout", "ReadTimeout", "Timeout", "TimeoutError", "ConnectionResetError", "TransportError", "ConnectError",
+                        "TimeoutException", "ClientConnectionError", "ClientConnectorError", "ServerDisconnectedError", "EndpointConnectionError", "NetworkError",
+                        "OSError", "IOError", "ConnectTimeoutError", "ReadTimeoutError", "ChunkedEncodingError", "OperationalError", "InterfaceError"))
+_LOCAL_ERRORS = frozenset(("KeyError", "IndexError", "ValueError", "TypeError", "AttributeError", "LookupError", "AssertionError", "StopIteration", "JSONDecodeError",
+                           "UnicodeDecodeError", "ZeroDivisionError", "DoesNotExist", "NoResultFound", "ImportError", "NotImplementedError", "NameError"))
+
+
+def _last(name: str) -> str:
+    return name.replace(":", ".").rsplit(".", 1)[-1]
+
+
+def _short(dotted: str) -> str:
+    return dotted[9:] if dotted.startswith("builtins.") else dotted
+
+
+def _names_a_class(name: str) -> bool:
+    return _last(name)[:1].isupper()
+
+
+def _name_of(node: Any) -> str:
+    return node.id if isinstance(node, ir.Name) else node.name
+
+
+def _dotted_of(node: Any) -> str:
+    parts: list = []
+    while isinstance(node, ir.Attr):
+        parts.append(node.name)
+        node = node.value
+    if not isinstance(node, ir.Name):
+        return ""
+    return ".".join([node.id, *reversed(parts)])

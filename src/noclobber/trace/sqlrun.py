@@ -1,0 +1,481 @@
+"""SQL text that is run: statements become reads, writes and locks; rows become values; WHERE becomes key and preconditions."""
+from __future__ import annotations
+
+from typing import Any, Iterable, Optional
+
+from .events import Begin, Commit, Lock, LockEvent, Precondition, Read, Record, Write
+from .objects import Obj, State
+from .values import CONST, NOTHING, SERVER, Lit, Origin, Query, Template, Value
+
+
+class SqlRunner:
+    """Mixin of Walker."""
+
+    # --- finding the text ---------------------------------------------------------------------------------------------------
+    def op_run(self, spec: Any, bound: Any, receiver: Optional[Value], args: Any, node: Any, state: State, doubt: str) -> Optional[Value]:
+        statement = bound.first("statement") or bound.first("sql")
+        if statement is None:
+            return None
+        params = [v for _, v in bound.by_role.get("params", ())]
+        if spec.signature.param("params") is None:
+            params += [v for name, v in bound.extra if name is None]
+        if statement.query is not None and statement.query.verb != "text":
+            return self.run_query(statement, receiver, spec, node, state, doubt)
+        text = statement.query.text if statement.query is not None else statement
+        if "advisory" in statement.flags:
+            self.hold_advisory(node, state, "xact" in statement.name)
+            return self.values.unknown
+        return self.run_sql(text, params, spec, receiver, node, state, doubt, var=_is_var(spec, "params"))
+
+    def sql_by_text(self, receiver: Value, name: str, args: Any, node: Any, state: State) -> Optional[Value]:
+        """A method of an unknown receiver whose first argument is SQL text: the text says what it is."""
+        entry = self.vocabulary.entry("store", "dbapi")
+        if entry is None or not args.positional:
+            return None
+        first = args.positional[0].value
+        text = first.query.text if first.query is not None and first.query.verb == "text" else first
+        builder = first.query is not None and first.query.verb != "text" and first.query.entry[0] == "builder"
+        if not builder and not self.looks_like_sql(text):
+            return None
+        for spec in entry.specs:
+            if spec.op == "run" and spec.signature.name == name:
+                bound = self.fit(spec, args)
+                if bound is not None:
+                    return self.op_run(spec, bound, receiver, args, node, state, "name-only")
+        return None
+
+    def looks_like_sql(self, value: Value) -> bool:
+        from . import sql
+
+        template = self.template_of(value)
+        return template is not None and sql.looks_like_sql(template[0])
+
+    def template_of(self, value: Optional[Value]) -> Optional[tuple]:
+        """(template for sql.parse, holes as Values); None when the value is no text."""
+        if value is None:
+            return None
+        if value.text is not None:
+            return (value.text,), ()
+        if type(value.shape) is Template:
+            parts: list = []
+            holes: list = []
+            for part in value.shape.parts:
+                if isinstance(part, str):
+                    parts.append(part)
+                else:
+                    parts.append(len(holes))
+                    holes.append(part)
+            return tuple(parts), tuple(holes)
+        return None
+
+    # --- running ------------------------------------------------------------------------------------------------------------
+    def run_sql(self, text: Optional[Value], params: list, spec: Any, receiver: Optional[Value], node: Any, state: State, doubt: str,
+                var: bool = False) -> Optional[Value]:
+        from . import sql
+
+        template = self.template_of(text)
+        for value in params:
+            self.hand_over_params(state, value)
+        if template is None:
+            self.throw_io(state, node)
+            return self.result_of(spec, receiver, None, node, state)
+        dialect = spec.get("dialect")
+        if receiver is not None and "sqlite" in receiver.flags:
+            dialect = "sqlite"
+        statements = sql.parse(template[0], dialect)
+        last: Optional[Value] = None
+        binder = Binder(self, params, template[1], state, var)
+        for place, statement in enumerate(statements):
+            value = self.run_statement(statement, binder, spec, receiver, node, state, doubt, place, dialect)
+            last = value if value is not None else last
+        return self.result_of(spec, receiver, last, node, state)
+
+    def hand_over_params(self, state: State, value: Value) -> None:
+        return None
+
+    def result_of(self, spec: Any, receiver: Optional[Value], last: Optional[Value], node: Any, state: State) -> Value:
+        """What `execute()` returns: the cursor, the count, the rows, as the signature says."""
+        returns = spec.signature.returns
+        rows = spec.get("rows")
+        if last is None:
+            last = self.values.origin(Origin("opaque", self.object_id_of(("value", id(node.at), self.frames[-1].calls))))
+        if rows:
+            result = self.rows_value(last, rows, node, state)
+        elif returns:
+            fresh = receiver is None or returns != receiver.typ
+            oid = self.object_id(node, "cursor")
+            if not fresh:
+                for cursor in receiver.objs:
+                    obj = state.heap.get(cursor)
+                    if obj is not None:
+                        state.put(cursor, obj.but(fields={**obj.fields, "@last": last}))
+            state.put(oid, Obj("cursor", fields={"@last": last}))
+            flags = receiver.flags & _FLAGS if receiver is not None else NOTHING
+            return self.values.make(last.origins, same=last.same, objs=frozenset((oid,)), typ=returns, flags=flags)
+        else:
+            result = last
+        if receiver is not None:
+            receiver = self.cursor_receiver(receiver, node, state)
+            for cursor in receiver.objs:
+                obj = state.heap.get(cursor)
+                if obj is not None and obj.kind in ("cursor", "path"):
+                    state.put(cursor, obj.but(fields={**obj.fields, "@last": last}, kind="cursor"))
+        return result
+
+    def cursor_receiver(self, receiver: Value, node: Any, state: State) -> Value:
+        if receiver.objs:
+            return receiver
+        with_object = self.as_object(receiver, state)
+        if with_object is not receiver:
+            func = getattr(node, "func", None)
+            self.rebind(getattr(func, "value", None), receiver, with_object, state)
+        return with_object
+
+    def rows_value(self, row: Value, rows: str, node: Any, state: State) -> Value:
+        if rows == "many":
+            return self.container(node, "list", state, {}, row, "rows")
+        if rows == "value":
+            return self.first_column(row, node, state)
+        return row
+
+    def first_column(self, row: Value, node: Any, state: State) -> Value:
+        return self.item(row, self.values.const(0), None, state)
+
+    def op_fetch(self, spec: Any, bound: Any, receiver: Optional[Value], args: Any, node: Any, state: State, doubt: str) -> Optional[Value]:
+        if receiver is None:
+            return None
+        last = self.last_of(receiver, state)
+        if last is None:
+            return None
+        rows = spec.get("rows")
+        if rows is None:  # `scalars()`, `mappings()`: still a result
+            inner = self.first_column(last, node, state) if spec.signature.returns == "scalars" else last
+            oid = self.object_id(node, "cursor")
+            state.put(oid, Obj("cursor", fields={"@last": inner}))
+            return self.values.make(inner.origins, objs=frozenset((oid,)), typ=receiver.typ, flags=receiver.flags & _FLAGS)
+        return self.rows_value(last, rows, node, state)
+
+    def last_of(self, receiver: Value, state: State) -> Optional[Value]:
+        found: Optional[Value] = None
+        for oid in receiver.objs:
+            obj = state.heap.get(oid)
+            if obj is not None and "@last" in obj.fields:
+                found = obj.fields["@last"] if found is None else self.values.join(found, obj.fields["@last"])
+        return found
+
+    def cursor_method(self, receiver: Value, name: str, args: Any, node: Any, state: State) -> Optional[Value]:
+        """fetchone() of a cursor whose type is not known, but that has run a statement."""
+        last = self.last_of(receiver, state)
+        if last is None:
+            return None
+        for kind, id_ in (("store", "dbapi"), ("orm", "sqlalchemy")):
+            entry = self.vocabulary.entry(kind, id_)
+            for spec in entry.specs if entry is not None else ():
+                if spec.op == "fetch" and spec.signature.name == name:
+                    bound = self.fit(spec, args)
+                    if bound is not None:
+                        return self.op_fetch(spec, bound, receiver, args, node, state, "")
+        return None
+
+    # --- one statement ---------------------------------------------------------------------------------------------------------
+    def run_statement(self, statement: Any, binder: "Binder", spec: Any, receiver: Optional[Value], node: Any, state: State, doubt: str,
+                      place: int, dialect: Optional[str]) -> Optional[Value]:
+        verb = statement.verb
+        if statement.advisory:
+            self.hold_advisory(node, state, any("xact" in name for name in statement.advisory))
+        if verb == "begin":
+            return self.sql_begin(statement, receiver, node, state, dialect)
+        if verb == "isolation":
+            if "serializable" in statement.isolation or ("repeatable" in statement.isolation and dialect != "mysql"):
+                state.held |= {Lock("serializable", 0, "tx")}
+            return None
+        if verb in ("commit", "rollback"):
+            self.event(Commit, node, state, place, label=verb.upper())
+            self.release(state, "tx")
+            state.held = frozenset(lock for lock in state.held if not (lock.kind in ("begin", "atomic") and lock.scope == "tx"))
+            return None
+        if verb == "lock_table":
+            event = self.event(LockEvent, node, state, place)
+            event.lock = Lock("table", event.n, "tx", Record("sql", "sql", binder.name(statement.table), (), None, ""))
+            state.held |= {event.lock}
+            return None
+        self.throw_io(state, node)
+        if receiver is not None and "serializable" in receiver.flags:
+            state.held |= {Lock("serializable", 0, "session")}
+        if receiver is not None and "repeatable" in receiver.flags and dialect == "postgres":
+            state.held |= {Lock("serializable", 0, "session")}
+        if verb == "select":
+            return self.sql_read(statement, binder, spec, receiver, node, state, place, dialect)
+        if verb in ("update", "delete", "insert", "replace", "merge"):
+            for inner in statement.walk():
+                if inner is not statement and inner.verb == "select" and inner.lock in ("update", "no key update"):
+                    # A locking CTE: the statement reads and writes under its own lock.
+                    pass
+            return self.sql_write(statement, binder, spec, receiver, node, state, doubt, place)
+        return None
+
+    def sql_begin(self, statement: Any, receiver: Optional[Value], node: Any, state: State, dialect: Optional[str]) -> None:
+        event = self.event(Begin, node, state, label=f"BEGIN {statement.mode}".strip().upper())
+        if "serializable" in statement.isolation or ("repeatable" in statement.isolation and dialect == "postgres"):
+            kind = "serializable"
+        elif dialect == "sqlite":
+            kind = "begin"
+        else:
+            kind = "atomic"
+        state.held |= {Lock(kind, event.n, "tx")}
+        return None
+
+    def hold_advisory(self, node: Any, state: State, xact: bool) -> None:
+        event = self.event(LockEvent, node, state, "advisory")
+        event.lock = Lock("advisory", event.n, "tx" if xact else "session")
+        state.held |= {event.lock}
+
+    def sql_record(self, statement: Any, binder: "Binder", key: Iterable, spec: Any) -> Record:
+        table = binder.name(statement.table)
+        label = "".join(p if isinstance(p, str) else "{" + self.words(p) + "}" for p in table) if table else "?"
+        return Record("sql", "sql", table, tuple(key), None, label)
+
+    def sql_read(self, statement: Any, binder: "Binder", spec: Any, receiver: Optional[Value], node: Any, state: State, place: int,
+                 dialect: Optional[str]) -> Value:
+        key = []
+        for predicate in statement.where:
+            if predicate.op in ("=", "is") and predicate.column is not None and not predicate.in_or and isinstance(predicate.column, str):
+                key.append((predicate.column, binder.value(predicate.value)))
+        record = self.sql_record(statement, binder, key, spec)
+        columns = None
+        if statement.columns and not statement.star:
+            columns = tuple(name if isinstance(name, str) else None for name, _ in statement.columns)
+        event = self.event(Read, node, state, place, record=record, columns=columns, lock=None, many=not (statement.limit_one or statement.aggregate),
+                           cached=False, spec=spec)
+        strength = statement.strongest_lock() if callable(statement.strongest_lock) else statement.strongest_lock
+        flags = receiver.flags if receiver is not None else NOTHING
+        if strength in ("update", "no key update") and "autocommit" not in flags and dialect != "sqlite":
+            event.lock = Lock("row", event.n, "tx", record, event.n)
+            state.held |= {event.lock}
+        if statement.open_tail:
+            event.cached = False
+        origin = Origin("read", event.n)
+        oid = self.object_id(node, "sqlrow", place)
+        state.put(oid, Obj("path", origin, label=record.label, read=event.n))
+        return self.values.origin(origin, objs=frozenset((oid,)))
+
+    def column_of(self, origin: Origin) -> Optional[str]:
+        """The column that a path into a row names: `row['n']`, `row.n`, `row[0]`, `row[0]['k']` → 'n'."""
+        if not origin.path:
+            return None
+        event = self.trace.events[origin.n]
+        step = origin.path[0]
+        if step in ("[*]", "()"):
+            return None
+        name = step.strip("[]")
+        if step.startswith("[") and name.lstrip("-").isdigit():
+            columns = getattr(event, "columns", None)
+            place = int(name)
+            return columns[place] if columns and -len(columns) <= place < len(columns) else None
+        return name.strip("'\"").lower()
+
+    def sql_write(self, statement: Any, binder: "Binder", spec: Any, receiver: Optional[Value], node: Any, state: State, doubt: str,
+                  place: int) -> Value:
+        verb = {"update": "update", "delete": "delete", "replace": "replace", "merge": "update"}.get(statement.verb, "create")
+        sets = statement.sets
+        where = statement.where
+        if statement.verb == "insert":
+            if statement.conflict == "update":
+                verb, sets, where = "upsert", statement.conflict_sets, statement.conflict_where
+            elif statement.conflict == "replace":
+                verb = "replace"
+            else:
+                verb = "create"
+        columns = []
+        server: set = set()
+        for column, expression in sets:
+            name = column if isinstance(column, str) else "?"
+            value = binder.value(expression)
+            if expression.form == "excluded":
+                proposed = statement.assigns(expression.column) if isinstance(expression.column, str) else None
+                value = next((binder.value(e) for c, e in statement.sets if c == expression.column), value) if proposed is not None else value
+            if expression.self_columns:
+                server |= {c for c in expression.self_columns if isinstance(c, str)}
+            columns.append((name, value))
+        written = {name for name, _ in columns} | ({p.column for p in where if isinstance(p.column, str)} if verb == "delete" else set())
+        predicates = []
+        for predicate in where:
+            column = predicate.column if isinstance(predicate.column, str) else None
+            value = binder.value(predicate.value)
+            if predicate.op in ("exists", "not exists") and predicate.inner is not None:
+                predicates += self.inner_predicates(predicate.inner, binder)
+                continue
+            if column is None:
+                names = [c for c in (*predicate.left.columns, *predicate.value.columns) if isinstance(c, str)]
+                column = names[0] if names else None
+                if predicate.left.refs and not predicate.value.refs:
+                    value = binder.value(predicate.left)
+            if column is None:
+                continue
+            predicates.append((column, predicate.op if not predicate.in_or else "or " + predicate.op, value))
+        if verb in ("upsert", "replace") and statement.verb in ("insert", "replace"):
+            keys = set(statement.conflict_keys) if statement.conflict_keys else None
+            inserted = [(c, binder.value(e)) for c, e in statement.sets if isinstance(c, str)]
+            key_columns = [(c, v) for c, v in inserted if (c in keys if keys else c in ("id", "key", "name", "k", "pk") or c.endswith("_id") or c.endswith("key"))]
+            if not key_columns and inserted and statement.verb in ("insert", "replace"):
+                key_columns = inserted[:1]
+            key, preconditions = self.split_predicates(predicates, written)
+            key = tuple(key_columns)
+            columns = columns or inserted
+            if verb == "replace":
+                columns = [c for c in inserted if c not in key_columns]
+        else:
+            key, preconditions = self.split_predicates(predicates, written)
+        payload = self.values.derived([v for _, v in columns] or [self.values.const(None)])
+        if statement.open_sets and binder.holes:
+            payload = self.values.derived([payload, *binder.holes, *binder.everything()])
+        record = self.sql_record(statement, binder, key, spec)
+        doubts = set()
+        if statement.verb == "unread":
+            doubts.add("sql-unread")
+        if doubt and receiver is not None and not receiver.typ:
+            doubts.add(doubt)
+        outcome = "row" if statement.returning else "count"
+        if spec.get("outcome") and "none" in spec.get("outcome"):
+            outcome = "count"
+        return self.write(
+            node, state, record=record, verb=verb, payload=payload, preconditions=preconditions, spec=spec, columns=tuple(columns), outcome=outcome,
+            conflict=(), doubts=frozenset(doubts), extra=place, open_where=statement.open_where or statement.open_tail, self_columns=frozenset(server),
+            text="sql",
+        )
+
+    def inner_predicates(self, inner: Any, binder: "Binder") -> list:
+        """`EXISTS (SELECT 1 FROM leases WHERE token = :t)`: a fencing token checked in the same statement."""
+        found = []
+        for predicate in inner.where:
+            if isinstance(predicate.column, str):
+                found.append((predicate.column, "exists", binder.value(predicate.value)))
+        return found
+
+    def split_predicates(self, predicates: list, written: set) -> tuple:
+        """WHERE into key and preconditions: a predicate guards only if the statement writes that column or it is version-like."""
+        key: list = []
+        preconditions: list = []
+        for column, op, value in predicates:
+            version = self.vocabulary.match("version_column", column)
+            if op.startswith("or "):
+                if column in written or version:
+                    preconditions.append(Precondition("bound", column, value))
+                continue
+            if op == "exists":
+                if version:
+                    preconditions.append(Precondition("witness", column, value))
+                continue
+            if op in ("=", "is") and (version or column in written):
+                literal = type(value.shape) is Lit
+                constant = literal or not identity_like(value)
+                if version and not (literal and column in written and not isinstance(value.shape.value, int)):
+                    preconditions.append(Precondition("witness", column, value))
+                elif any(o.kind == "read" for o in value.origins):
+                    preconditions.append(Precondition("witness", column, value))
+                else:
+                    preconditions.append(Precondition("state" if constant or True else "", column, value))
+                continue
+            if op in ("=", "is"):
+                key.append((column, value))
+            elif op in ("in", "not in"):
+                if column in written:
+                    preconditions.append(Precondition("state", column, value))
+                else:
+                    key.append((column + " in", value))
+            elif column in written or version:
+                preconditions.append(Precondition("bound", column, value))
+        return tuple(key), tuple(preconditions)
+
+
+def identity_like(value: Value) -> bool:
+    return any(o.kind in ("read", "param") for o in value.origins)
+
+
+class Binder:
+    """Gives the Values of placeholders and holes of one execution."""
+
+    def __init__(self, walker: Any, params: list, holes: tuple, state: State, var: bool) -> None:
+        self.walker, self.holes, self.state = walker, holes, state
+        self.positional: Optional[list] = None
+        self.mapping: dict = {}
+        self.rest: Optional[Value] = None
+        if var:
+            self.positional = list(params)
+        elif params:
+            first = params[0]
+            known = walker.known_items(first, state)
+            mapping = walker.mapping_items(first, state)
+            if known is not None:
+                self.positional = known
+                if known and walker.known_items(known[0], state) is not None and len(known) == 1:
+                    self.positional = walker.known_items(known[0], state)
+            elif mapping:
+                self.mapping = mapping
+                self.rest = walker.rest_of(first, state, mapping)
+            else:
+                self.rest = walker.flat(state, first)
+                if walker.mapping_items(first, state) is not None:
+                    member = walker.member(first, state)
+                    items = walker.known_items(member, state)
+                    if items is not None:
+                        self.positional = items
+                    inner = walker.mapping_items(member, state)
+                    if inner:
+                        self.mapping = inner
+
+    def everything(self) -> list:
+        found = list(self.positional or ()) + list(self.mapping.values())
+        return found + ([self.rest] if self.rest is not None else [])
+
+    def ref(self, ref: Any) -> Value:
+        if ref.name is not None:
+            found = self.mapping.get(f"[{ref.name!r}]")
+            if found is not None:
+                return self.walker.flat(self.state, found)
+        elif self.positional is not None and 0 <= ref.position < len(self.positional):
+            return self.walker.flat(self.state, self.positional[ref.position])
+        if self.rest is not None:
+            return self.rest
+        return self.walker.values.unknown
+
+    def value(self, expression: Any) -> Value:
+        values = self.walker.values
+        if expression.form == "param" and len(expression.refs) == 1:
+            return self.ref(expression.refs[0])
+        if expression.form == "hole" and len(expression.holes) == 1 and not expression.refs:
+            return self.holes[expression.holes[0]]
+        if expression.form == "literal":
+            return values.const(expression.value)
+        if expression.form == "subquery":
+            return values.make(frozenset((SERVER,)))
+        found: set = set()
+        for ref in expression.refs:
+            found |= self.ref(ref).origins
+        for hole in expression.holes:
+            found |= self.holes[hole].origins
+        if expression.columns:
+            found.add(SERVER)
+        return values.make(frozenset(found) - ({CONST} if len(found) > 1 else set()) or frozenset((CONST,)))
+
+    def name(self, parts: tuple) -> tuple:
+        """A table name template with its holes filled."""
+        out: list = []
+        for part in parts:
+            piece: Any = part
+            if isinstance(part, int):
+                hole = self.holes[part]
+                piece = hole.text.lower() if hole.text is not None else hole
+            if isinstance(piece, str) and out and isinstance(out[-1], str):
+                out[-1] += piece
+            else:
+                out.append(piece)
+        return tuple(out)
+
+
+def _is_var(spec: Any, role: str) -> bool:
+    param = spec.signature.param(role)
+    return param is not None and param.kind == "var"
+
+
+_FLAGS = frozenset(("sqlite", "serializable", "repeatable", "autocommit", "locked"))

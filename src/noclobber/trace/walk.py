@@ -1,0 +1,617 @@
+"""The walk: abstract interpretation of one scope in evaluation order; its result is a Trace.
+
+This module holds control flow: statements, branches, loops to a fixpoint, exceptions, regions. Expressions are in `evaluate`,
+calls in `calls`, what library calls mean in `stores`, tests that refine a branch in `refine`.
+"""
+from __future__ import annotations
+
+from typing import Any, Callable, Optional
+
+from . import ir
+from .calls import Calls, Dead
+from .evaluate import Evaluator
+from .events import Context, Event, Loop, RaiseEvent, Site, Swallow, Trace
+from .objects import State, join_states
+from .refine import Refiner
+from .stores import Stores
+from .values import NOTHING, Origin, Value, Values
+
+MAX_ROUNDS = 8  # of a loop's fixpoint (DESIGN §2)
+MAX_STEPS = 60_000  # statements and calls of one root, helpers included
+
+
+class Frame:
+    """One function being walked. `scope`: what `ask` knows of it (module, qualname, class); closure: names of the enclosing function."""
+
+    __slots__ = ("scope", "excerpt", "returns", "self_value", "closure", "on_yield", "yields", "function", "calls", "key", "globals_",
+                 "local_defs")
+
+    def __init__(self, scope: Any, excerpt: Any, function: str, calls: tuple, closure: Optional[dict] = None) -> None:
+        self.scope, self.excerpt, self.function, self.calls, self.closure = scope, excerpt, function, calls, closure
+        self.returns: list = []
+        self.self_value: Optional[Value] = None
+        self.on_yield: Optional[Callable] = None
+        self.yields: list = []
+        self.globals_: set = set()
+        self.key: Any = None
+
+
+class Region:
+    """An open loop or retry region."""
+
+    __slots__ = ("id", "event", "breaks", "continues", "back", "items")
+
+    def __init__(self, id_: int, event: Loop) -> None:
+        self.id, self.event = id_, event
+        self.breaks: list = []
+        self.continues: list = []
+        self.back: list = []  # states that lead back to the top
+
+
+class Collector:
+    """Exceptional states of an open try or retry region: (state, types or None, cause)."""
+
+    __slots__ = ("raised", "wanted")
+
+    def __init__(self) -> None:
+        self.raised: list = []
+
+
+class Walker(Evaluator, Calls, Stores, Refiner):
+    """Walks one root. `ask` answers questions about names, functions and classes; `vocabulary` says what library calls do."""
+
+    def __init__(self, ask: Any, vocabulary: Any, values: Values) -> None:
+        self.ask, self.vocabulary, self.values = ask, vocabulary, values
+        self.trace: Trace
+        self.frames: list[Frame] = []
+        self.regions: list[Region] = []
+        self.collectors: list[Collector] = []
+        self.index: dict[tuple, Event] = {}
+        self.objects: dict[tuple, int] = {}
+        self.steps = 0
+        self.active: list = []  # functions on the stack, for recursion
+        self.handling: list = []  # exception names of the handlers being walked
+        self.handling_writes: list = []  # writes whose refusal led into them
+        self.live_states: list = []
+        self.module_state = State()
+        self.local_functions: dict = {}
+        self.remembered: list = []
+        self.constants: dict = {}
+        self.keep: list = []  # nodes whose id() names an object
+        self.query_sessions: dict = {}
+        self._instance_methods: Optional[frozenset] = None
+
+    # --- entry -------------------------------------------------------------------------------------------------------
+    def walk(self, root: Any) -> Trace:
+        """root: a scope of `ask` (function, loose module statements, loose class statements)."""
+        self.trace = Trace(root.qualname)
+        state = State()
+        frame = Frame(root, root.excerpt(), root.qualname, ())
+        self.frames.append(frame)
+        try:
+            definition = root.definition()
+            if definition is None:
+                end = self.block(root.body(), state)
+                self.finish(end, frame)
+            else:
+                self.active.append(root.key)
+                args = self.parameters_as_unknown(definition, root, state)
+                self.retried_body(definition, root, state, frame, args)
+        finally:
+            self.frames.pop()
+        return self.trace
+
+    def retried_body(self, definition: Any, root: Any, state: State, frame: Frame, args: dict) -> None:
+        """A root's body, inside the retry regions that its decorators make."""
+        policies = self.policies_of(definition, state)
+        for name, value in args.items():
+            state.bind(name, value)
+
+        def body(entry: State) -> Optional[State]:
+            frame.returns = []
+            end = self.block(definition.body, entry) if not isinstance(definition, ir.Lambda) else self._lambda_end(definition, entry)
+            return join_states(self.values, [end] + [s for s, _ in frame.returns])
+
+        end = self.in_policies(policies, body, state)
+        self.finish(end, frame)
+
+    def _lambda_end(self, definition: Any, state: State) -> State:
+        frame = self.frames[-1]
+        frame.returns.append((state, self.eval(definition.body, state)))
+        return state
+
+    def finish(self, end: Optional[State], frame: Frame) -> None:
+        for state, value in frame.returns:
+            for part in self.parts(state, value):
+                self.looked_at(state, part, "returned")
+        ends = [s for s, _ in frame.returns]
+        if end is not None and end not in ends:
+            ends.append(end)
+        for state in ends:
+            self.root_ends(state)
+            self.trace.unchecked |= state.unchecked
+
+    # --- events ------------------------------------------------------------------------------------------------------
+    def site(self, node: Any) -> Site:
+        frame = self.frames[-1]
+        return Site(frame.excerpt, node.at if node is not None else None, frame.function, frame.scope.path)
+
+    def context(self, state: State) -> Context:
+        return Context(tuple(r.id for r in self.regions), state.control, state.held, self.frames[-1].calls)
+
+    def event(self, cls: type, node: Any, state: State, *extra: Any, **fields: Any) -> Event:
+        """The event of this site; made on first sight, its facts joined on later rounds. `extra` tells apart several at one node."""
+        site = self.site(node)
+        key = (cls.kind, id(site.at), self.frames[-1].calls) + extra
+        found = self.index.get(key)
+        context = self.context(state)
+        if found is None:
+            found = cls(len(self.trace.events), site, context)
+            self.index[key] = found
+            self.trace.events.append(found)
+            for name, value in fields.items():
+                setattr(found, name, value)
+            return found
+        found.ctx = found.ctx._replace(control=found.ctx.control | context.control, held=found.ctx.held & context.held)
+        for name, value in fields.items():
+            old = getattr(found, name)
+            if isinstance(value, Value) and isinstance(old, Value):
+                value = self.values.join(old, value)
+            elif isinstance(value, frozenset) and isinstance(old, frozenset):
+                value = old | value
+            setattr(found, name, value)
+        return found
+
+    # --- blocks and statements -----------------------------------------------------------------------------------------
+    def block(self, body: Any, state: Optional[State]) -> Optional[State]:
+        for statement in body:
+            if state is None:
+                return None
+            self.steps += 1
+            if self.steps > MAX_STEPS:
+                self.trace.incomplete.add("steps")
+                return state
+            state = self.statement(statement, state)
+        return state
+
+    def statement(self, node: Any, state: State) -> Optional[State]:
+        try:
+            return _STATEMENTS[type(node)](self, node, state)
+        except Dead:
+            return None
+
+    def _expr(self, node: Any, state: State) -> State:
+        self.eval(node.value, state)
+        return state
+
+    def _assign(self, node: Any, state: State) -> State:
+        value = self.eval(node.value, state)
+        for target in node.targets:
+            self.assign(target, value, state, node)
+        return state
+
+    def _ann_assign(self, node: Any, state: State) -> State:
+        if node.value is None:
+            return state
+        value = self.eval(node.value, state)
+        if value.typ is None and not value.objs:
+            typ = self.annotation_type(node.annotation)
+            if typ:
+                value = self.values.replace(value, typ=typ)
+        self.assign(node.target, value, state, node)
+        return state
+
+    def _return(self, node: Any, state: State) -> None:
+        value = self.eval(node.value, state) if node.value is not None else self.values.none
+        self.frames[-1].returns.append((state, value))
+        return None
+
+    def _raise(self, node: Any, state: State) -> None:
+        types: Optional[frozenset] = None
+        cause = None
+        if node.exc is not None:
+            value = self.eval(node.exc, state)
+            types = self.exception_names(value)
+            cause = value
+        elif self.handling:
+            types = self.handling[-1]
+        self.event(RaiseEvent, node, state, types=types)
+        self.throw(state, types)
+        return None
+
+    def _assert(self, node: Any, state: State) -> Optional[State]:
+        yes, no = self.test(node.test, state)
+        if no is not None:
+            self.throw(no, frozenset(("AssertionError",)))
+        return yes
+
+    def _delete(self, node: Any, state: State) -> State:
+        for target in node.targets:
+            if isinstance(target, ir.Name):
+                state.unbind(target.id)
+            elif isinstance(target, ir.Sub):
+                self.delete_item(target, state)
+            elif isinstance(target, ir.Attr):
+                self.eval(target.value, state)
+        return state
+
+    def _nothing(self, node: Any, state: State) -> State:
+        return state
+
+    def _global(self, node: Any, state: State) -> State:
+        self.frames[-1].globals_.update(node.names)
+        return state
+
+    def _break(self, node: Any, state: State) -> None:
+        if self.regions:
+            self._innermost_loop().breaks.append(state)
+        return None
+
+    def _continue(self, node: Any, state: State) -> None:
+        if self.regions:
+            self._innermost_loop().continues.append(state)
+        return None
+
+    def _innermost_loop(self) -> Region:
+        for region in reversed(self.regions):
+            if region.event.how in ("loop", "attempts"):
+                return region
+        return self.regions[-1]
+
+    def _import(self, node: Any, state: State) -> State:
+        for local, target in node.names:
+            state.bind(local, self.imported(target))
+        return state
+
+    def _if(self, node: Any, state: State) -> Optional[State]:
+        ends: list = []
+        rest: Optional[State] = state
+        for test, body in node.branches:
+            if rest is None:
+                break
+            yes, rest = self.test(test, rest)
+            if yes is not None:
+                ends.append(self.block(body, yes))
+        if rest is not None:
+            ends.append(self.block(node.orelse, rest) if node.orelse else rest)
+        return self.after_branches(ends, state.control)
+
+    def after_branches(self, ends: list, control: frozenset) -> Optional[State]:
+        """Join of the branches' ends. What a test decided goes on deciding only where the other branches have left."""
+        joined = join_states(self.values, ends)
+        if joined is not None and sum(1 for end in ends if end is not None) > 1:
+            joined = joined.copy()
+            joined.control = control
+        return joined
+
+    def _match(self, node: Any, state: State) -> Optional[State]:
+        subject = self.eval(node.subject, state)
+        self.looked_at(state, subject, "match")
+        ends: list = []
+        exhaustive = False
+        for case in node.cases:
+            branch = state.copy()
+            branch.control |= subject.origins
+            self.bind_pattern(case.pattern, subject, branch)
+            branch = self.pattern_outcome(case.pattern, subject, branch)
+            if case.guard is not None and branch is not None:
+                branch, _ = self.test(case.guard, branch)
+            if branch is not None:
+                ends.append(self.block(case.body, branch))
+            if case.guard is None and case.pattern.kind in ("wild", "capture"):
+                exhaustive = True
+        if not exhaustive:
+            ends.append(state.copy())
+        return self.after_branches(ends, state.control)
+
+    # --- loops -----------------------------------------------------------------------------------------------------------
+    def open_region(self, node: Any, state: State, how: str, label: str = "", extra: Any = 0) -> Region:
+        event = self.index.get(("loop", id(node.at if node is not None else None), self.frames[-1].calls, how, extra))
+        if event is None:
+            event = Loop(len(self.trace.events), self.site(node), self.context(state))
+            event.how, event.retried, event.replayed, event.items, event.label = how, set(), {}, False, label
+            event.accepted, event.quiet, event.unseen = set(), False, set()
+            self.index[("loop", id(node.at if node is not None else None), self.frames[-1].calls, how, extra)] = event
+            self.trace.events.append(event)
+            self.trace.loops[event.n] = event
+        region = Region(event.n, event)
+        return region
+
+    def _while(self, node: Any, state: State) -> Optional[State]:
+        def head(entry: State) -> tuple:
+            return self.test(node.test, entry)
+
+        endless = isinstance(node.test, ir.Const) and bool(node.test.value)
+        return self.loop(node, state, head, node.body, node.orelse, endless=endless)
+
+    def _for(self, node: Any, state: State) -> Optional[State]:
+        attempts = self.attempts_of(node, state)
+        if attempts is not None:
+            return self.attempt_loop(node, state, attempts)
+        iterable = self.eval(node.iter, state)
+        element, item = self.element_of(iterable, node, state)
+
+        def head(entry: State) -> tuple:
+            inside = entry.copy()
+            self.assign(node.target, element, inside, node)
+            return inside, entry.copy()
+
+        return self.loop(node, state, head, node.body, node.orelse, items=item is not None, endless=self.is_endless(iterable))
+
+    def loop(self, node: Any, state: State, head: Callable, body: Any, orelse: Any, *, items: bool = False,
+             endless: bool = False) -> Optional[State]:
+        region = self.open_region(node, state, "loop")
+        region.event.items = items
+        before = state
+        entry = state
+        exits: Optional[State] = None
+        for round_ in range(MAX_ROUNDS + 1):
+            region.breaks, region.continues, region.back = [], [], []
+            current = entry.copy()
+            # A new round of the loop is a new attempt: what the last one won or lost does not hold for this one.
+            current.done = frozenset(d for d in current.done if d[0] != region.id)
+            self.regions.append(region)
+            inside, exits = head(current)
+            if inside is not None:
+                inside.won -= self._written_in(region, inside)
+                inside.lost -= self._written_in(region, inside)
+            end = self.block(body, inside) if inside is not None else None
+            self.regions.pop()
+            backs = [s for s in [end, *region.continues] if s is not None]
+            for back in backs:
+                self.note_back(region, back)
+            again = join_states(self.values, [before, *backs])
+            if again is None or again.equals(entry):
+                break
+            if round_ >= MAX_ROUNDS - 1:
+                again = self._widen(entry, again)
+            entry = again
+        if endless:
+            exits = None
+        if exits is not None and orelse:
+            exits = self.block(orelse, exits)
+        return join_states(self.values, [exits, *region.breaks])
+
+    def _widen(self, old: State, new: State) -> State:
+        widened = new.copy()
+        for name, value in new.env.items():
+            if old.env.get(name) is not value:
+                widened.bind(name, self.values.make(frozenset(o for o in value.origins if o.kind in ("read", "outcome")) | self.values.unknown.origins))
+        return widened
+
+    def _written_in(self, region: Region, state: State) -> frozenset:
+        return frozenset(n for n in state.won | state.lost if region.id in self.trace.events[n].ctx.loops)
+
+    def note_back(self, region: Region, state: State) -> None:
+        """A state that leads back to the top of a loop or retry region: which refused writes and finished effects does it carry?"""
+        event = region.event
+        expired = (region.id, "expired") in state.done
+        for n in state.lost:
+            if region.id in self.trace.events[n].ctx.loops:
+                event.retried.add(n)
+                if not expired:
+                    event.unseen.add(n)
+        event.accepted |= {n for n in state.won if region.id in self.trace.events[n].ctx.loops and self.trace.events[n].conditional}
+        refused = self.run_again_by(region, state)
+        if refused is None:
+            event.quiet = True
+            return
+        for mark in state.done:
+            if mark[0] == region.id and isinstance(mark[1], int):
+                event.replayed.setdefault(mark[1], refused)
+
+    def run_again_by(self, region: Region, state: State) -> Any:
+        """What makes the region run again in this state: the number of a refused write, 'exception', or None (the next item)."""
+        lost = [n for n in state.lost if region.id in self.trace.events[n].ctx.loops]
+        if lost:
+            return max(lost)
+        if any(mark == (region.id, "raised") for mark in state.done) and not region.event.items:
+            return "exception"
+        return None
+
+    def in_policies(self, policies: list, body: Callable, state: State) -> Optional[State]:
+        """Run `body` inside the retry regions of decorators (outermost first)."""
+        if not policies:
+            return body(state)
+        policy, rest = policies[0], policies[1:]
+        region = self.open_region(policy.node, state, "decorator", policy.label, extra=policy.key)
+        entry = state
+        end: Optional[State] = None
+        for _ in range(3):
+            region.back = []
+            collector = Collector()
+            self.collectors.append(collector)
+            self.regions.append(region)
+            end = self.in_policies(rest, body, entry.copy())
+            self.regions.pop()
+            self.collectors.pop()
+            backs = []
+            for raised, types, cause in collector.raised:
+                if policy.repeats(self, types):
+                    back = raised.copy()
+                    back.done |= {(region.id, "raised")}
+                    backs.append(back)
+                self.rethrow(raised, types, cause)
+            for back in backs:
+                self.note_back(region, back)
+            again = join_states(self.values, [state, *(self._outside(b, state) for b in backs)])
+            if again is None or again.equals(entry):
+                break
+            entry = again
+        return end
+
+    def _outside(self, inner: State, outer: State) -> State:
+        """What the next run of a retried function starts from: its parameters, but the heap as the last run left it."""
+        again = inner.copy()
+        again.env, again._own_env = outer.env, False
+        again.done = outer.done
+        again.won = again.lost = NOTHING
+        again.held = outer.held
+        return again
+
+    def attempt_loop(self, node: Any, state: State, policy: Any) -> Optional[State]:
+        """`for attempt in Retrying(…): with attempt: …`: success of the block leaves the loop, an exception comes back."""
+        region = self.open_region(node, state, "attempts", policy.label)
+        entry = state
+        before = state
+        end: Optional[State] = None
+        for _ in range(MAX_ROUNDS):
+            region.breaks, region.continues, region.back = [], [], []
+            collector = Collector()
+            self.collectors.append(collector)
+            self.regions.append(region)
+            inside = entry.copy()
+            inside.done = frozenset(d for d in inside.done if d[0] != region.id)
+            inside.won -= self._written_in(region, inside)
+            inside.lost -= self._written_in(region, inside)
+            self.assign(node.target, self.values.make(self.values.unknown.origins, flags=frozenset(("attempt",))), inside, node)
+            end = self.block(node.body, inside)
+            self.regions.pop()
+            self.collectors.pop()
+            backs = [*region.continues]
+            for raised, types, cause in collector.raised:
+                if policy.repeats(self, types):
+                    back = raised.copy()
+                    back.done |= {(region.id, "raised")}
+                    backs.append(back)
+                else:
+                    self.rethrow(raised, types, cause)
+            for back in backs:
+                self.note_back(region, back)
+            again = join_states(self.values, [before, *backs])
+            if again is None or again.equals(entry):
+                break
+            entry = again
+        return join_states(self.values, [end, *region.breaks])
+
+    # --- exceptions --------------------------------------------------------------------------------------------------------
+    def throw(self, state: State, types: Optional[frozenset], cause: Any = None) -> None:
+        """An exception leaves from this state. types: names it may have, None = any."""
+        if self.collectors:
+            self.collectors[-1].raised.append((state.copy(), types, cause))
+
+    def rethrow(self, state: State, types: Optional[frozenset], cause: Any = None) -> None:
+        if self.collectors:
+            self.collectors[-1].raised.append((state, types, cause))
+
+    def _try(self, node: Any, state: State) -> Optional[State]:
+        if node.final:
+            return self._try_finally(node, state)
+        return self._try_except(node, state)
+
+    def _try_finally(self, node: Any, state: State) -> Optional[State]:
+        frame = self.frames[-1]
+        loop = self._innermost_loop() if self.regions else None
+        returns, breaks, continues = len(frame.returns), len(loop.breaks) if loop else 0, len(loop.continues) if loop else 0
+        collector = Collector()
+        self.collectors.append(collector)
+        end = self._try_except(node, state) if node.handlers else self.block(node.body, state)
+        if not node.handlers and node.orelse and end is not None:
+            end = self.block(node.orelse, end)
+        self.collectors.pop()
+        finished = self.block(node.final, end) if end is not None else None
+        # Every other way out runs the final block as well.
+        for i in range(returns, len(frame.returns)):
+            left, value = frame.returns[i]
+            after = self.block(node.final, left.copy())
+            frame.returns[i] = (after if after is not None else left, value)
+        if loop is not None:
+            for exits, start in ((loop.breaks, breaks), (loop.continues, continues)):
+                for i in range(start, len(exits)):
+                    after = self.block(node.final, exits[i].copy())
+                    exits[i] = after if after is not None else exits[i]
+        if collector.raised:
+            merged = join_states(self.values, [s for s, _, _ in collector.raised])
+            after = self.block(node.final, merged.copy())
+            for raised, types, cause in collector.raised:
+                if after is not None:
+                    left = raised.copy()
+                    left.held = raised.held & after.held
+                    self.rethrow(left, types, cause)
+        return finished
+
+    def _try_except(self, node: Any, state: State) -> Optional[State]:
+        collector = Collector()
+        self.collectors.append(collector)
+        end = self.block(node.body, state)
+        self.collectors.pop()
+        if end is not None and node.orelse:
+            end = self.block(node.orelse, end)
+        ends = [end]
+        pending = collector.raised
+        for handler in node.handlers:
+            wanted = self.handler_names(handler, state)
+            caught, left = [], []
+            for raised, types, cause in pending:
+                match = self.catches(wanted, types)
+                if match != "no":
+                    caught.append((raised, types, cause))
+                if match != "yes":
+                    left.append((raised, types, cause))
+            pending = left
+            if not caught:
+                # Nothing that was seen raises this; the handler is still code that may run.
+                if collector.raised or wanted is None:
+                    continue
+                entry: Optional[State] = state.copy()
+                caught_types: frozenset = wanted or NOTHING
+            else:
+                entry = join_states(self.values, [self.caught(raised, types, wanted, cause) for raised, types, cause in caught])
+                caught_types = wanted if wanted is not None else frozenset(("Exception",))
+            entry = entry.copy()
+            if handler.name:
+                entry.bind(handler.name, self.exception_value(handler, caught, entry))
+            self.event(Swallow, handler, entry, types=caught_types)
+            self.handling.append(caught_types)
+            self.handling_writes.append(entry.lost - state.lost)
+            for region in self.regions:
+                entry.done |= {(region.id, "raised")}
+            ends.append(self.block(handler.body, entry))
+            self.handling.pop()
+            self.handling_writes.pop()
+            if handler.name and ends[-1] is not None:
+                ends[-1].unbind(handler.name)
+        for raised, types, cause in pending:
+            self.rethrow(raised, types, cause)
+        return join_states(self.values, ends)
+
+    # --- with --------------------------------------------------------------------------------------------------------------
+    def _with(self, node: Any, state: State) -> Optional[State]:
+        return self._with_items(node, list(node.items), state)
+
+    def _with_items(self, node: Any, items: list, state: State) -> Optional[State]:
+        if not items:
+            return self.block(node.body, state)
+        (expression, target), rest = items[0], items[1:]
+        manager = self.eval(expression, state)
+
+        def inside(entry: State, bound: Optional[Value]) -> Optional[State]:
+            if target is not None:
+                self.assign(target, bound if bound is not None else manager, entry, node)
+            return self._with_items(node, rest, entry)
+
+        return self.enter_context(node, expression, manager, state, inside)
+
+    # --- definitions ---------------------------------------------------------------------------------------------------------
+    def _function_def(self, node: Any, state: State) -> State:
+        for decorator in node.decorators:
+            self.eval(decorator, state)
+        for param in node.params.items:
+            if param.default is not None:
+                self.eval(param.default, state)
+        value = self.local_function(node, state)
+        state.bind(node.name, value)
+        return state
+
+    def _class_def(self, node: Any, state: State) -> State:
+        state.bind(node.name, self.values.origin(Origin("opaque", ("class", node.name)), ref=("localclass", node.name)))
+        return state
+
+
+_STATEMENTS = {
+    ir.Expr: Walker._expr, ir.Assign: Walker._assign, ir.AugAssign: Evaluator.aug_assign, ir.AnnAssign: Walker._ann_assign,
+    ir.Return: Walker._return, ir.Raise: Walker._raise, ir.Assert: Walker._assert, ir.Delete: Walker._delete,
+    ir.Pass: Walker._nothing, ir.Break: Walker._break, ir.Continue: Walker._continue, ir.Global: Walker._global,
+    ir.Import: Walker._import, ir.If: Walker._if, ir.While: Walker._while, ir.For: Walker._for, ir.Try: Walker._try,
+    ir.With: Walker._with, ir.Match: Walker._match, ir.FunctionDef: Walker._function_def, ir.ClassDef: Walker._class_def,
+}
