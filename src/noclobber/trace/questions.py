@@ -195,3 +195,167 @@ def is_stale_in(loop: Loop, origins: Iterable[Origin], trace: Trace, accept: Any
             return None
         outside = outside or origin
     return outside
+
+
+def flow(trace: Trace, read: Read, write: Write) -> list:
+    """The changes between read and write through which the value went, as related places."""
+    marks = []
+    for event in trace.of("change"):
+        if read.n < event.n < write.n and any(o.kind == "read" and o.n == read.n for o in (*event.value.origins, *event.base)):
+            marks.append(Mark("change", event.site, "the new value is computed from it"))
+    return marks[:3]
+
+
+def relies_on(trace: Trace, write: Write) -> bool:
+    """Does something after the write count on its having been accepted: an effect, another write, with nothing asked between?"""
+    for event in trace.events[write.n + 1:]:
+        if event.kind == "effect":
+            return True
+        if event.kind == "write" and event.n != write.n and event.verb != "append":
+            return True
+    return False
+
+
+# --- objects that an ORM loads and saves ------------------------------------------------------------------------------------
+
+
+@dataclass(slots=True)
+class Derived:
+    """A field of a loaded object that is written with a value derived from the loaded row. kind: 'increment' | 'derived'."""
+
+    kind: str
+    write: Write
+    field: str
+    label: str
+    site: Site
+    start: Event
+    read: Optional[Read]
+    change: Optional[Change]
+    doubts: frozenset
+    obj: str
+    help: str = ""
+
+
+#: Columns that say which row it is; they never change, so a value made of them is not stale.
+_IDENTITY = frozenset(("pk", "id", "uuid", "_id"))
+_OWN_METHODS = ("save", "clean", "full_clean", "asave", "clean_fields", "pre_save", "validate")
+
+
+def derived_changes(trace: Trace) -> Iterator[Derived]:
+    """Changes of loaded objects that a save, flush or commit writes, unguarded. Active record: one for each write, at the save
+    (an increment before other derivations); unit of work: one for each field and commit, at the first such change."""
+    for write in trace.of("write"):
+        if write.record.family != "orm" or not write.changes or write.conditional or write.verb != "update":
+            continue
+        found: dict[str, Derived] = {}
+        for n in sorted(write.changes):
+            change = trace.events[n]
+            kind = _kind_of(trace, change)
+            if kind is None or change.site.function.rpartition(".")[2] in _OWN_METHODS and _is_self(change):
+                continue
+            read = trace.events[change.row] if change.row is not None else None
+            start = read if isinstance(read, Read) else change
+            guard = guard_between(trace, read, write) if isinstance(read, Read) else guard_held(change, write)
+            if guard is not None:
+                continue
+            field = str(change.field[0])
+            item = Derived(kind, write, field, write.record.label, change.site if write.unit else write.site, start,
+                           read if isinstance(read, Read) else None, change, frozenset(), f"{write.record.obj}:{field}" if write.unit else str(write.record.obj))
+            if field not in found or (kind == "increment" and found[field].kind != "increment"):
+                found[field] = item
+        if write.unit:
+            yield from found.values()
+        elif found:
+            yield min(found.values(), key=lambda item: (item.kind != "increment", item.change.n))
+
+
+def _is_self(change: Change) -> bool:
+    return any(o.kind == "param" and str(o.n) == "self" for o in change.base)
+
+
+def _kind_of(trace: Trace, change: Change) -> Optional[str]:
+    """increment: the field is its own old value plus or minus something; derived: computed from this row in sight; else None."""
+    field = change.field[0]
+    value = change.value
+    for base in change.base:
+        old = base.at(field)
+        if len(change.field) == 1 and any(o == old for o in value.incr):
+            return "increment"
+    for origin in value.origins:
+        for base in change.base:
+            if origin.kind != base.kind or origin.n != base.n or origin.path[:len(base.path)] != base.path or len(origin.path) <= len(base.path):
+                continue
+            step = origin.path[len(base.path)]
+            opaque = origin.path[-1] == "()"
+            if step == field:
+                if len(change.field) == 1 and origin in value.same:
+                    continue  # written back as it was
+                return "derived"
+            if not opaque and str(step) not in _IDENTITY and not str(step).endswith(("_id", "()")) and step != "…" and len(change.field) == 1:
+                return "derived"
+    if change.op in ("mutate", "item", "aug") and len(change.field) > 1:
+        return "derived"
+    return None
+
+
+def derived_updates(trace: Trace) -> Iterator[Derived]:
+    """`queryset.update(n=row.n + 1)`, `update(Model).values(n=row.n + 1)`: a set-based write of a value from a loaded row."""
+    for write in trace.of("write"):
+        if write.record.family != "orm" or write.changes or write.verb != "update" or write.conditional or write.open_where:
+            continue
+        for column, value in write.columns or ():
+            if column in write.self_columns:
+                continue
+            for read, origin in reads_in(trace, value):
+                if read.record.family not in ("orm", "sql") or not origin.path or origin.path[-1] == "()" and str(origin.path[0]) != column:
+                    continue
+                answer = same(trace, read, write)
+                if answer == NO or guard_between(trace, read, write) is not None or str(origin.path[0]) in _IDENTITY:
+                    continue
+                own = column_of(trace, origin) == column
+                if own and origin in value.same:
+                    continue
+                kind = "increment" if own and origin in value.incr else "derived"
+                yield Derived(kind, write, column, write.record.label, write.site, read, read, None,
+                              frozenset(("maybe-same",)) if answer == MAYBE else frozenset(), column)
+                break
+
+
+# --- retries -------------------------------------------------------------------------------------------------------------------
+
+
+def stale_part(trace: Trace, loop: Loop, write: Write) -> Optional[tuple]:
+    """(what is stale, its read or None, why) when the loop sends `write` again with something from before the conflict."""
+    if not write.conditional:
+        return None
+    def concerns(origin: Origin) -> bool:
+        read = trace.events[origin.n]
+        return isinstance(read, Read) and (write.record.family == "accessor" or same(trace, read, write) != NO)
+
+    payload = {o for _, value in write.columns or () for o in value.origins} | set(write.payload.origins)
+    witness = {o for p in write.preconditions if p.kind == "witness" for o in p.value.origins}
+    if any(o.kind == "item" for o in payload) and loop.items:
+        return None
+    origin = is_stale_in(loop, payload - witness or payload, trace, concerns)
+    if origin is not None:
+        return "content", trace.events[origin.n], "it was computed from a read outside the loop"
+    origin = is_stale_in(loop, witness, trace, concerns)
+    if origin is not None:
+        return "version", trace.events[origin.n], "it was read outside the loop"
+    handed = [o for o in witness if o.kind in ("param", "opaque") and not str(o.path[-1:]).count("()")]
+    if witness and all(o.kind in ("param", "const") for o in witness) and handed and write.record.family != "accessor":
+        if not any(o.kind == "read" for o in payload):
+            return "version", None, "it came in from outside and never changes"
+    if n_unseen(trace, loop, write, payload | witness):
+        read = next(trace.events[o.n] for o in sorted(payload | witness, key=str) if o.kind == "read" and getattr(trace.events[o.n], "cached", False))
+        return "content", read, "the session answers the read from its identity map and cannot see the winner"
+    return None
+
+
+def n_unseen(trace: Trace, loop: Loop, write: Write, origins: set) -> bool:
+    """Every read of it in the loop is answered from a session's identity map, and nothing expires it before the next try."""
+    if write.n not in loop.unseen:
+        return False
+    reads = [trace.events[o.n] for o in origins if o.kind == "read" and loop.n in trace.events[o.n].ctx.loops]
+    reads = [read for read in reads if isinstance(read, Read) and same(trace, read, write) != NO]
+    return bool(reads) and all(read.cached for read in reads)

@@ -1,0 +1,16 @@
+"""The rules: one file each, named by slug; `check(trace)` yields claims. They see events only."""
+from __future__ import annotations
+
+from importlib import import_module
+from typing import Any, Callable
+
+#: Slugs of the rules that exist, in the order of their codes.
+SLUGS = (
+    "blind-sql-update", "blind-http-put", "blind-object-put", "orm-increment", "orm-derived-save", "unchecked-rowcount", "stale-retry",
+    "effect-in-retry-loop",
+)
+
+
+def load(slug: str) -> Callable[[Any], Any]:
+    """The `check` function of a rule. Raises ModuleNotFoundError for an unknown slug."""
+    return import_module(f"noclobber.checks.{slug.replace('-', '_')}").check

@@ -1,0 +1,26 @@
+"""RMW102: a PUT (or PATCH) of a body that derives from a GET of the same URL, without If-Match (RFC 9110 §13.1.1)."""
+from __future__ import annotations
+
+from typing import Iterator
+
+from noclobber.trace.events import Trace
+from noclobber.trace.questions import Claim, Mark, blind_writes, flow, held_doubts, rejected
+
+
+def check(trace: Trace) -> Iterator[Claim]:
+    for write, read, _, answer in blind_writes(trace, ("http",), ("replace",)):
+        if write.conflict_handled:
+            continue  # a document that carries its own version: the server's refusal is handled
+        what = write.record.label
+        yield Claim(
+            "blind-http-put", write.site, write,
+            f"the document at `{what}` is sent back changed, without the ETag it was read with",
+            related=[Mark("read", read.site, "the document is read here"), *flow(trace, read, write),
+                     Mark("write", write.site, "sent back; a change made since the read is overwritten")],
+            guards=rejected(trace, read, write),
+            record=what,
+            help="send the response's ETag back: headers={\"If-Match\": response.headers[\"ETag\"]}, and on 412 read again and compute again",
+            teach=f"[[tool.noclobber.store]] with last_writer_wins = true, if the last writer may win at `{what}`",
+            doubts=write.doubts | held_doubts(read, write) | (frozenset(("maybe-same",)) if answer == "maybe" else frozenset()),
+            values=(("value", "the document"), ("changed", "its own change")),
+        )

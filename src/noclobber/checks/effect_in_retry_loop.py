@@ -1,0 +1,36 @@
+"""RMW501: an external effect inside a retry scope, done before something that can make the scope run again."""
+from __future__ import annotations
+
+from typing import Iterator
+
+from noclobber.trace.events import Effect, Trace
+from noclobber.trace.questions import Claim, Mark, anchor
+
+_WORDS = {"email": "mail", "sms": "message", "chat": "message", "payment": "payment", "publish": "message", "enqueue": "task", "http": "request"}
+
+
+def check(trace: Trace) -> Iterator[Claim]:
+    said = set()
+    for loop in reversed(trace.of("loop")):  # the innermost scope that repeats it tells it
+        for n, cause in sorted(loop.replayed.items()):
+            effect = trace.events[n]
+            if not isinstance(effect, Effect) or effect.key is not None or n in said:
+                continue
+            if cause == "exception" and (loop.quiet or loop.items) and loop.how == "loop":
+                continue  # the next item or poll, not another attempt
+            if isinstance(cause, int) and cause in loop.accepted:
+                continue
+            said.add(n)
+            thing = _WORDS.get(effect.what, "effect")
+            what = f"{effect.label}()"
+            refusal = trace.events[cause] if isinstance(cause, int) else None
+            yield Claim(
+                "effect-in-retry-loop", anchor(effect, loop), effect,
+                f"`{what}` runs again with every attempt of this retry: the {thing} is sent more than once",
+                related=[Mark("effect", anchor(effect, loop), f"the {thing} is sent here"), Mark("loop" if loop.how != "decorator" else "policy", loop.site, "runs the scope again"),
+                         *([Mark("conflict", refusal.site, "may be refused after the effect")] if refusal is not None else [])],
+                record=what,
+                help=f"send the {thing} after the write has succeeded (after the loop, or before the return that ends it), or give it an idempotency key made before the loop",
+                teach="[[tool.noclobber.effect]] with idempotent_if, or a call that is no effect: list it under harmless",
+                values=(("value", what), ("changed", what), ("effect", what), ("write", what)),
+            )

@@ -1,0 +1,29 @@
+"""RMW202: a field of a loaded object (JSON, list, text, state) is derived from the loaded row and saved."""
+from __future__ import annotations
+
+from typing import Iterator
+
+from noclobber.trace.events import Trace
+from noclobber.trace.questions import Claim, Mark, derived_changes, derived_updates, held_doubts, rejected
+
+
+def check(trace: Trace) -> Iterator[Claim]:
+    for found in (*derived_changes(trace), *derived_updates(trace)):
+        if found.kind != "derived":
+            continue
+        write, start, field, label = found.write, found.start, found.field, found.label
+        what = f"{label}.{field}"
+        yield Claim(
+            "orm-derived-save", found.site, write,
+            f"`{what}` is derived from the loaded row and saved: a change made since the load is overwritten",
+            related=[*([Mark("read", found.read.site, f"`{label}` is loaded here")] if found.read is not None else []),
+                     *([Mark("change", found.change.site, f"`{field}` is changed from what was loaded")] if found.change is not None else []),
+                     *([Mark("write", write.site, "written to the row")])],
+            guards=rejected(trace, start, write),
+            record=what,
+            help=f"load the row under a lock (select_for_update() / with_for_update()), or give it a version that the save checks, so that `{field}` cannot be overwritten",
+            teach="locking_reader = [\"name_of_your_helper\"]  # [tool.noclobber.patterns]: readers that lock the row",
+            doubts=write.doubts | held_doubts(start, write) | found.doubts,
+            values=(("value", what), ("changed", f"`{field}`")),
+            obj=found.obj,
+        )

@@ -1,0 +1,29 @@
+"""RMW201: a field of a loaded object is raised or lowered in Python and saved."""
+from __future__ import annotations
+
+from typing import Iterator
+
+from noclobber.trace.events import Trace
+from noclobber.trace.questions import Claim, Mark, derived_changes, derived_updates, held_doubts, rejected
+
+
+def check(trace: Trace) -> Iterator[Claim]:
+    for found in (*derived_changes(trace), *derived_updates(trace)):
+        if found.kind != "increment":
+            continue
+        write, start, field, label = found.write, found.start, found.field, found.label
+        what = f"{label}.{field}"
+        yield Claim(
+            "orm-increment", found.site, write,
+            f"`{what}` is computed in Python from the loaded value and saved: of two at the same time one is lost",
+            related=[*([Mark("read", found.read.site, f"`{label}` is loaded here")] if found.read is not None else []),
+                     *([Mark("change", found.change.site, f"`{field}` is computed from the loaded value")] if found.change is not None else []),
+                     *([Mark("write", write.site, "written to the row")])],
+            guards=rejected(trace, start, write),
+            record=what,
+            help=found.help or f"let the database compute it: `F(\"{field}\") + …` with update_fields=[\"{field}\"], or load the row under a lock",
+            teach="locking_reader = [\"name_of_your_helper\"]  # [tool.noclobber.patterns]: readers that lock the row",
+            doubts=write.doubts | held_doubts(start, write) | found.doubts,
+            values=(("value", what), ("changed", f"`{field}`")),
+            obj=found.obj,
+        )

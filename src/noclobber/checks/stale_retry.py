@@ -1,0 +1,31 @@
+"""RMW401: after a conflict the loop sends again what it had computed, or compared with, before the conflict."""
+from __future__ import annotations
+
+from typing import Iterator
+
+from noclobber.trace.events import Trace
+from noclobber.trace.questions import Claim, Mark, anchor, stale_part
+
+
+def check(trace: Trace) -> Iterator[Claim]:
+    for loop in trace.of("loop"):
+        if loop.how == "decorator":
+            continue
+        for n in sorted(loop.retried - loop.accepted):
+            write = trace.events[n]
+            stale = stale_part(trace, loop, write)
+            if stale is None:
+                continue
+            what, read, why = stale
+            label = write.record.label
+            yield Claim(
+                "stale-retry", anchor(write, loop), write,
+                f"after a conflict on `{label}` the same {what} is sent again: {why}",
+                related=[*([Mark("read", read.site, "read once, before the conflict")] if read is not None else []), Mark("loop", loop.site, "comes back here after a conflict"),
+                         Mark("write", write.site, "sent again unchanged")],
+                record=label,
+                help="move the read and the computation into the loop, so that every attempt starts from the current version",
+                teach="a conflict that is passed on to the caller instead of retried is silent",
+                doubts=write.doubts,
+                values=(("value", label), ("changed", "what it had computed before")),
+            )

@@ -1,0 +1,38 @@
+"""RMW301: a conditional UPDATE or DELETE whose affected rows nobody looks at: a refusal passes as success."""
+from __future__ import annotations
+
+from typing import Iterator
+
+from noclobber.trace.events import Trace, Write
+from noclobber.trace.questions import Claim, Mark, relies_on
+
+
+def check(trace: Trace) -> Iterator[Claim]:
+    for write in trace.of("write"):
+        if write.n not in trace.unchecked or write.text != "sql" or write.verb not in ("update", "delete", "upsert"):
+            continue
+        condition = _condition(trace, write)
+        if condition is None:
+            continue
+        verb = "DELETE" if write.verb == "delete" else "UPDATE"
+        yield Claim(
+            "unchecked-rowcount", write.site, write,
+            f"this {verb} of `{write.record.label}` does nothing when `{condition}` has changed, and nobody looks at the row count",
+            related=[Mark("write", write.site, f"updates no row when `{condition}` is not what was expected")],
+            record=f"{write.record.label}.{condition}",
+            help="look at the outcome: `if cursor.rowcount != 1: raise …` (with RETURNING: test the returned row)",
+            teach="a helper that checks the count: pass the cursor to it, or return it",
+            doubts=write.doubts,
+            values=(("value", f"{write.record.label}.{condition}"), ("changed", "its change")),
+        )
+
+
+def _condition(trace: Trace, write: Write) -> str | None:
+    """The column whose predicate can refuse the write, or None when no refusal matters."""
+    for precondition in write.preconditions:
+        if precondition.kind in ("witness", "bound"):
+            return precondition.column
+    for precondition in write.preconditions:
+        if precondition.kind == "state" and write.record.key and relies_on(trace, write):
+            return precondition.column
+    return None
