@@ -1,4 +1,5 @@
 """`python -m noclobber`."""
+
 from __future__ import annotations
 
 import sys

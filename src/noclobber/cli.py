@@ -1,7 +1,9 @@
 """The command line. Commands that analyse nothing import nothing that analyses.
 
-Exit codes (UX §8.3): 0 complete, nothing at or above `fail-on` · 1 findings · 2 the run cannot be trusted · 130 interrupted.
+Exit codes (UX §8.3): 0 complete, nothing at or above `fail-on` · 1 findings · 2 the run cannot be trusted · 130
+interrupted.
 """
+
 from __future__ import annotations
 
 import argparse
@@ -29,7 +31,7 @@ COMMANDS = {
 SHORT_HELP = f"""\
 noclobber {__version__}: finds code that reads shared state, changes it and writes it back without checking that nobody else did
 
-{chr(10).join(f'  noclobber {name:<8} {text}' for name, text in COMMANDS.items())}
+{chr(10).join(f"  noclobber {name:<8} {text}" for name, text in COMMANDS.items())}
 
 Try: noclobber check        (the current folder; every command knows --help)"""
 
@@ -53,7 +55,11 @@ class _Parser(argparse.ArgumentParser):
         if unknown:
             known = [name for action in self._actions for name in action.option_strings if name.startswith("--")]
             word = next((word for word in unknown if word.startswith("-")), unknown[0])
-            self.error(f"unknown option `{word}`{_nearest(word.partition('=')[0], known)}" if word.startswith("-") else f"unexpected `{word}`")
+            self.error(
+                f"unknown option `{word}`{_nearest(word.partition('=')[0], known)}"
+                if word.startswith("-")
+                else f"unexpected `{word}`"
+            )
         return options
 
 
@@ -99,7 +105,14 @@ def _dispatch(arguments: list[str]) -> int:
     word, rest = arguments[0], arguments[1:]
     if word in ("--version", "-V"):
         return _version([])
-    run = {"check": _check, "rule": _rule, "rules": _rules, "config": _config, "stores": _stores, "version": _version}.get(word)
+    run = {
+        "check": _check,
+        "rule": _rule,
+        "rules": _rules,
+        "config": _config,
+        "stores": _stores,
+        "version": _version,
+    }.get(word)
     if run is None:
         if word.startswith("-"):
             raise Failed(f"the command comes first: noclobber check {' '.join(arguments)}")
@@ -116,7 +129,8 @@ def _dispatch(arguments: list[str]) -> int:
 
 
 def _expected(error: Exception) -> str | None:
-    """The message of an error in settings or vocabulary; None for any other. Both modules are loaded when they raised it."""
+    """The message of an error in settings or vocabulary; None for any other. Both modules are loaded when they raised
+    it."""
     for module, name in (("noclobber.config", "ConfigError"), ("noclobber.knowledge", "KnowledgeError")):
         kind = getattr(sys.modules.get(module), name, None)
         if kind is not None and isinstance(error, kind):
@@ -124,7 +138,7 @@ def _expected(error: Exception) -> str | None:
     return None
 
 
-# --- check --------------------------------------------------------------------------------------------------------------
+# --- check ------------------------------------------------------------------------------------------------------------
 
 
 def _check_parser() -> _Parser:
@@ -136,8 +150,13 @@ def _check_parser() -> _Parser:
         name: parser.add_argument_group(name) for name in ("rules", "files", "gate", "suppressions", "output", "run")
     }
     place = {
-        "exclude": "files", "extend-exclude": "files", "force-exclude": "files", "respect-gitignore": "files", "fail-on": "gate",
-        "require-reason": "suppressions", "output-format": "output",
+        "exclude": "files",
+        "extend-exclude": "files",
+        "force-exclude": "files",
+        "respect-gitignore": "files",
+        "fail-on": "gate",
+        "require-reason": "suppressions",
+        "output-format": "output",
     }
     for row in SETTINGS.values():
         if not row.flag:
@@ -146,21 +165,51 @@ def _check_parser() -> _Parser:
         default = {"default": None, "dest": f"set_{row.name}"}
         if row.kind == "bool":
             group.add_argument(row.flag, action="store_const", const=True, help=row.help, **default)
-            group.add_argument(f"--no-{row.key}", action="store_const", const=False, help=argparse.SUPPRESS if not row.default else f"not: {row.help}", **default)
+            group.add_argument(
+                f"--no-{row.key}",
+                action="store_const",
+                const=False,
+                help=argparse.SUPPRESS if not row.default else f"not: {row.help}",
+                **default,
+            )
         elif row.kind == "choice":
-            group.add_argument(row.flag, metavar="|".join(row.choices), help=f"{row.help} (default: {row.default})", **default)
+            group.add_argument(
+                row.flag, metavar="|".join(row.choices), help=f"{row.help} (default: {row.default})", **default
+            )
         elif row.kind == "ignores":
-            group.add_argument(row.flag, action="append", metavar="GLOB:RULES", help="rules to leave out in some files; may be given again", **default)
+            group.add_argument(
+                row.flag,
+                action="append",
+                metavar="GLOB:RULES",
+                help="rules to leave out in some files; may be given again",
+                **default,
+            )
         else:
-            group.add_argument(row.flag, action="append", metavar="RULES" if row.kind == "selectors" else "GLOBS", help=row.help, **default)
+            group.add_argument(
+                row.flag,
+                action="append",
+                metavar="RULES" if row.kind == "selectors" else "GLOBS",
+                help=row.help,
+                **default,
+            )
     add = groups["rules"].add_argument
     add("--strict", action="store_true", help="short for --preset strict --preview --min-confidence low")
     add = groups["files"].add_argument
     add("--stdin-filename", metavar="NAME", help="the name of what - reads")
     add("--files-from", metavar="FILE", help="read paths from a file, one a line or separated by NUL; - reads stdin")
     add = groups["gate"].add_argument
-    add("--exit-zero", action="store_true", help="exit with 0 although there are findings (never when the run is incomplete)")
-    add("--max-findings", type=int, metavar="N", default=0, help="how many findings at or above --fail-on are let through")
+    add(
+        "--exit-zero",
+        action="store_true",
+        help="exit with 0 although there are findings (never when the run is incomplete)",
+    )
+    add(
+        "--max-findings",
+        type=int,
+        metavar="N",
+        default=0,
+        help="how many findings at or above --fail-on are let through",
+    )
     add = groups["suppressions"].add_argument
     add("--no-ignores", action="store_true", help="as if there were no suppressing comments")
     add("--show-suppressed", action="store_true", help="print suppressed findings too")
@@ -173,7 +222,12 @@ def _check_parser() -> _Parser:
     add("--no-progress", action="store_true", help="never show progress")
     add("--profile", action="store_true", help="say on stderr where the time went")
     add = groups["run"].add_argument
-    add("--config", metavar="FILE", default=os.environ.get("NOCLOBBER_CONFIG", ""), help="use this settings file for everything")
+    add(
+        "--config",
+        metavar="FILE",
+        default=os.environ.get("NOCLOBBER_CONFIG", ""),
+        help="use this settings file for everything",
+    )
     add("--isolated", action="store_true", help="read no settings file")
     add("-j", "--jobs", metavar="N|auto", default="auto", help="number of processes (default: auto)")
     add("--no-cache", action="store_true", help="neither read nor write the cache")
@@ -197,7 +251,9 @@ def _overrides(options: argparse.Namespace) -> dict[str, Any]:
             for text in value:
                 glob, colon, rules = text.rpartition(":")
                 if not colon or not glob or not rules:
-                    raise Failed(f"option `--per-file-ignores` needs GLOB:RULES, such as 'scripts/**:RMW1,RMW5', not `{text}`")
+                    raise Failed(
+                        f"option `--per-file-ignores` needs GLOB:RULES, such as 'scripts/**:RMW1,RMW5', not `{text}`"
+                    )
                 table.setdefault(glob, []).extend(word.strip() for word in rules.split(",") if word.strip())
             value = table
         values[row.key] = value
@@ -230,7 +286,9 @@ def _outputs(texts: Sequence[str]) -> list[tuple[str, str]]:
         if not equals or not file:
             raise Failed(f"option `--output` needs FORMAT=FILE, not `{text}`")
         if name not in FORMATS:
-            raise Failed(f"option `--output` must name one of {', '.join(FORMATS)}, not `{name}`{_nearest(name, FORMATS)}")
+            raise Failed(
+                f"option `--output` must name one of {', '.join(FORMATS)}, not `{name}`{_nearest(name, FORMATS)}"
+            )
         outputs.append((name, file))
     return outputs
 
@@ -276,7 +334,9 @@ def _check(arguments: list[str]) -> int:
     for warning in run.warnings:
         complain(f"warning: {warning}")
     for selector, slug in sorted({pair for item in run.items[:1] for pair in item.config.selection.held_back}):
-        complain(f"warning: {selector} ({slug}) is right less than nine times in ten on code that was read: it needs --preview")
+        complain(
+            f"warning: {selector} ({slug}) is right less than nine times in ten on code that was read: it needs --preview"
+        )
     if options.verbose:
         complain(f"settings: {main_config.file or 'defaults'}; root: {main_config.root}")
         if run.excluded:
@@ -300,10 +360,19 @@ def _print(settled: Any, run: Any, name: str, options: argparse.Namespace) -> No
         return
     numbers = options.quiet == 0
     human = name in report.HUMAN
-    report.write(name, settled, sys.stdout, run.lines, report.Options(
-        color=_colored(options.color, sys.stdout), show_suppressed=options.show_suppressed, seconds=run.seconds, footer=numbers,
-        details=options.verbose,
-    ))
+    report.write(
+        name,
+        settled,
+        sys.stdout,
+        run.lines,
+        report.Options(
+            color=_colored(options.color, sys.stdout),
+            show_suppressed=options.show_suppressed,
+            seconds=run.seconds,
+            footer=numbers,
+            details=options.verbose,
+        ),
+    )
     sys.stdout.flush()
     where = sys.stdout if human else sys.stderr
     if options.statistics:
@@ -318,7 +387,13 @@ def _write_file(name: str, file: str, settled: Any, run: Any, options: argparse.
 
     try:
         with open(file, "w", encoding="utf-8", errors="backslashreplace", newline="\n") as stream:
-            report.write(name, settled, stream, run.lines, report.Options(show_suppressed=options.show_suppressed, seconds=run.seconds))
+            report.write(
+                name,
+                settled,
+                stream,
+                run.lines,
+                report.Options(show_suppressed=options.show_suppressed, seconds=run.seconds),
+            )
     except OSError as error:
         raise Failed(f"cannot write {file}: {(error.strerror or str(error)).lower()}") from None
 
@@ -344,7 +419,8 @@ def _complainer(quiet: int) -> Callable[[str], None]:
 
 
 def _colored(choice: str, stream: TextIO) -> bool:
-    """flag, then NO_COLOR (which wins over FORCE_COLOR), then FORCE_COLOR and CLICOLOR_FORCE, then what the stream is."""
+    """flag, then NO_COLOR (which wins over FORCE_COLOR), then FORCE_COLOR and CLICOLOR_FORCE, then what the stream
+    is."""
     if choice != "auto":
         return choice == "always"
     if os.environ.get("NO_COLOR"):
@@ -356,7 +432,13 @@ def _colored(choice: str, stream: TextIO) -> bool:
 
 def _shows_progress(options: argparse.Namespace) -> bool:
     """Only for somebody who watches: hooks have a terminal too, but put it into the report (UX §2.2)."""
-    if options.no_progress or options.quiet or os.environ.get("CI") or os.environ.get("PRE_COMMIT") or os.environ.get("TERM") == "dumb":
+    if (
+        options.no_progress
+        or options.quiet
+        or os.environ.get("CI")
+        or os.environ.get("PRE_COMMIT")
+        or os.environ.get("TERM") == "dumb"
+    ):
         return False
     return sys.stderr.isatty()
 
@@ -390,7 +472,10 @@ def _profile(run: Any, stream: TextIO) -> None:
     for item in run.items:
         for key, value in item.result.stats.items():
             totals[key] = totals.get(key, 0) + value
-    print(f"profile: {run.seconds:.2f} s, {len(run.items)} files, {run.jobs} process{'es' if run.jobs != 1 else ''}", file=stream)
+    print(
+        f"profile: {run.seconds:.2f} s, {len(run.items)} files, {run.jobs} process{'es' if run.jobs != 1 else ''}",
+        file=stream,
+    )
     for key in sorted(totals):
         value = totals[key]
         print(f"  {key:<24} {value:>12.0f}" if value == int(value) else f"  {key:<24} {value:>12.3f}", file=stream)
@@ -399,7 +484,7 @@ def _profile(run: Any, stream: TextIO) -> None:
         print(f"    {item.seconds * 1000:>9.1f} ms  {item.result.path}", file=stream)
 
 
-# --- rule, rules --------------------------------------------------------------------------------------------------------
+# --- rule, rules ------------------------------------------------------------------------------------------------------
 
 
 def _rule(arguments: list[str]) -> int:
@@ -452,11 +537,24 @@ def _page_text(page: Any, form: str) -> str:
 def _page_data(page: Any) -> dict[str, Any]:
     right, wrong = page.trust["right"], page.trust["wrong"]
     return {
-        "code": page.code, "name": page.slug, "summary": page.summary, "family": page.family, "group": page.group, "level": page.level,
-        "severity": page.severity, "scope": page.scope, "status": page.status, "since": page.since, "fix": page.fix,
+        "code": page.code,
+        "name": page.slug,
+        "summary": page.summary,
+        "family": page.family,
+        "group": page.group,
+        "level": page.level,
+        "severity": page.severity,
+        "scope": page.scope,
+        "status": page.status,
+        "since": page.since,
+        "fix": page.fix,
         "trust": {"right": right, "wrong": wrong},
-        "variants": [{"name": name, "level": level, "severity": severity} for name, (level, severity) in page.variants.items()],
-        "options": list(page.options), "references": list(page.references), "text": page.text,
+        "variants": [
+            {"name": name, "level": level, "severity": severity} for name, (level, severity) in page.variants.items()
+        ],
+        "options": list(page.options),
+        "references": list(page.references),
+        "text": page.text,
     }
 
 
@@ -470,7 +568,11 @@ def _rules(arguments: list[str]) -> int:
     if options.format == "json":
         import json
 
-        print(json.dumps([{key: value for key, value in _page_data(page).items() if key != "text"} for page in pages], indent=2))
+        print(
+            json.dumps(
+                [{key: value for key, value in _page_data(page).items() if key != "text"} for page in pages], indent=2
+            )
+        )
         return OK
     rows = [("code", "name", "level", "severity", "status", "fix", "trust", "summary")]
     for page in pages:
@@ -492,7 +594,7 @@ def _table(rows: Sequence[Sequence[str]]) -> None:
         print("  ".join(f"{cell:<{size}}" for cell, size in zip(row, widths)).rstrip())
 
 
-# --- config -------------------------------------------------------------------------------------------------------------
+# --- config -----------------------------------------------------------------------------------------------------------
 
 
 def _config(arguments: list[str]) -> int:
@@ -501,7 +603,9 @@ def _config(arguments: list[str]) -> int:
     parser = _Parser("config")
     parser.add_argument("path", nargs="?", default=".", metavar="PATH")
     parser.add_argument("--check", action="store_true", help="only say whether the settings can be used")
-    parser.add_argument("--config", metavar="FILE", default=os.environ.get("NOCLOBBER_CONFIG", ""), help="this settings file")
+    parser.add_argument(
+        "--config", metavar="FILE", default=os.environ.get("NOCLOBBER_CONFIG", ""), help="this settings file"
+    )
     parser.add_argument("--isolated", action="store_true", help="read no settings file")
     options = parser.parse(arguments)
     if not os.path.exists(options.path):
@@ -542,11 +646,15 @@ def _toml(value: Any) -> str:
     if isinstance(value, (list, tuple)):
         return "[" + ", ".join(_toml(item) for item in value) + "]"
     if isinstance(value, dict):
-        return "{ " + ", ".join(f"{json.dumps(key)} = {_toml(item)}" for key, item in value.items()) + " }" if value else "{}"
+        return (
+            "{ " + ", ".join(f"{json.dumps(key)} = {_toml(item)}" for key, item in value.items()) + " }"
+            if value
+            else "{}"
+        )
     return json.dumps(value, ensure_ascii=False) if isinstance(value, str) else str(value)
 
 
-# --- stores -------------------------------------------------------------------------------------------------------------
+# --- stores -----------------------------------------------------------------------------------------------------------
 
 KINDS = ("store", "orm", "builder", "effect", "retry", "lock", "tool", "transaction")
 
@@ -554,9 +662,15 @@ KINDS = ("store", "orm", "builder", "effect", "retry", "lock", "tool", "transact
 def _stores(arguments: list[str]) -> int:
     parser = _Parser("stores")
     parser.add_argument("action", choices=("list", "check", "explain"))
-    parser.add_argument("argument", nargs="?", metavar="FILE | PATH:LINE", help="check: a vocabulary file; explain: a place in the code")
-    parser.add_argument("--verify", action="store_true", help="check: compare the signatures with the libraries installed here")
-    parser.add_argument("--config", metavar="FILE", default=os.environ.get("NOCLOBBER_CONFIG", ""), help="this settings file")
+    parser.add_argument(
+        "argument", nargs="?", metavar="FILE | PATH:LINE", help="check: a vocabulary file; explain: a place in the code"
+    )
+    parser.add_argument(
+        "--verify", action="store_true", help="check: compare the signatures with the libraries installed here"
+    )
+    parser.add_argument(
+        "--config", metavar="FILE", default=os.environ.get("NOCLOBBER_CONFIG", ""), help="this settings file"
+    )
     parser.add_argument("--isolated", action="store_true", help="read no settings file")
     options = parser.parse(arguments)
     return {"list": _stores_list, "check": _stores_check, "explain": _stores_explain}[options.action](options)
@@ -617,7 +731,7 @@ def _stores_explain(options: argparse.Namespace) -> int:
     return OK
 
 
-# --- version ------------------------------------------------------------------------------------------------------------
+# --- version ----------------------------------------------------------------------------------------------------------
 
 
 def _version(arguments: list[str]) -> int:

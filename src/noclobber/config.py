@@ -1,9 +1,10 @@
 """Settings: where they are written, what they may be, which rules they turn on.
 
-The fields of `Settings` are the one table of settings: the TOML loader, the command line and `noclobber config` are all made
-from it. `Resolver` finds the settings of a directory once; `Config` is what the other parts see (picklable, no file access
-except for the user's vocabulary files).
+The fields of `Settings` are the one table of settings: the TOML loader, the command line and `noclobber config` are all
+made from it. `Resolver` finds the settings of a directory once; `Config` is what the other parts see (picklable, no
+file access except for the user's vocabulary files).
 """
+
 from __future__ import annotations
 
 import os
@@ -23,14 +24,39 @@ TABLES = ("store", "effect", "lock", "retry", "tool")
 
 #: gitignore patterns of what is left out while walking; `exclude` replaces them, `extend-exclude` adds.
 DEFAULT_EXCLUDE = (
-    "tests/", "test/", "test_*.py", "*_test.py", "conftest.py", "migrations/", "**/alembic/versions/", "vendor/", "vendored/", "_vendor/",
-    "third_party/", "node_modules/", ".venv/", "venv/", "build/", "dist/", ".git/", ".hg/", ".svn/", ".tox/", ".nox/", ".eggs/",
-    "__pycache__/", "__pypackages__/", "site-packages/", "*_pb2.py", "*_pb2_grpc.py",
+    "tests/",
+    "test/",
+    "test_*.py",
+    "*_test.py",
+    "conftest.py",
+    "migrations/",
+    "**/alembic/versions/",
+    "vendor/",
+    "vendored/",
+    "_vendor/",
+    "third_party/",
+    "node_modules/",
+    ".venv/",
+    "venv/",
+    "build/",
+    "dist/",
+    ".git/",
+    ".hg/",
+    ".svn/",
+    ".tox/",
+    ".nox/",
+    ".eggs/",
+    "__pycache__/",
+    "__pypackages__/",
+    "site-packages/",
+    "*_pb2.py",
+    "*_pb2_grpc.py",
 )
 
 
 class ConfigError(Exception):
-    """A setting that cannot be used. `str()` is `path:line:column: message`, or the message where no file is at fault."""
+    """A setting that cannot be used. `str()` is `path:line:column: message`, or the message where no file is at
+    fault."""
 
     def __init__(self, message: str, path: str = "", line: int = 0, column: int = 0) -> None:
         super().__init__(message, path, line, column)
@@ -46,11 +72,12 @@ class ConfigError(Exception):
         return f"{self.path}{where}: {self.message}"
 
 
-# --- the table of settings ----------------------------------------------------------------------------------------------
+# --- the table of settings --------------------------------------------------------------------------------------------
 
 
 class Setting(NamedTuple):
-    """One row of the table. `kind`: string, bool, choice, selectors, globs, paths, severities (table), ignores (table), tables.
+    """One row of the table. `kind`: string, bool, choice, selectors, globs, paths, severities (table), ignores (table),
+    tables.
 
     `flag`: the option of `noclobber check`, "" when there is none. `env`: an environment variable that sets it.
     """
@@ -69,7 +96,9 @@ class Setting(NamedTuple):
         return self.key.replace("-", "_")
 
 
-def _setting(default: Any, kind: str, help: str, choices: tuple[str, ...] = (), flag: bool = False, env: str = "") -> Any:
+def _setting(
+    default: Any, kind: str, help: str, choices: tuple[str, ...] = (), flag: bool = False, env: str = ""
+) -> Any:
     meta = {"kind": kind, "help": help, "choices": choices, "flag": flag, "env": env}
     if isinstance(default, dict):
         return field(default_factory=dict, metadata=meta)
@@ -80,17 +109,25 @@ def _setting(default: Any, kind: str, help: str, choices: tuple[str, ...] = (), 
 class Settings:
     """The values of all settings, with their defaults."""
 
-    required_version: str = _setting("", "string", "versions of noclobber that may run, such as \">=0.4,<0.5\"")
+    required_version: str = _setting("", "string", 'versions of noclobber that may run, such as ">=0.4,<0.5"')
     preset: str = _setting("recommended", "choice", "which levels of rules are on", ("recommended", "strict"), True)
     preview: bool = _setting(False, "bool", "turn on preview rules that are off by default", flag=True)
-    select: tuple[str, ...] | None = _setting(None, "selectors", "rules to run instead of the preset's: codes, prefixes, names, ALL", flag=True)
+    select: tuple[str, ...] | None = _setting(
+        None, "selectors", "rules to run instead of the preset's: codes, prefixes, names, ALL", flag=True
+    )
     extend_select: tuple[str, ...] = _setting((), "selectors", "rules to run besides", flag=True)
     ignore: tuple[str, ...] = _setting((), "selectors", "rules to leave out", flag=True)
     extend_ignore: tuple[str, ...] = _setting((), "selectors", "more rules to leave out", flag=True)
-    min_confidence: str = _setting("medium", "choice", "show findings from this confidence on", ("low", "medium", "high"), True)
+    min_confidence: str = _setting(
+        "medium", "choice", "show findings from this confidence on", ("low", "medium", "high"), True
+    )
     min_severity: str = _setting("info", "choice", "show findings from this severity on", SEVERITIES, True)
-    fail_on: str = _setting("warning", "choice", "exit with 1 from this severity on", ("error", "warning", "info", "never"), True)
-    exclude: tuple[str, ...] = _setting(DEFAULT_EXCLUDE, "globs", "what to leave out while walking (replaces the defaults)", flag=True)
+    fail_on: str = _setting(
+        "warning", "choice", "exit with 1 from this severity on", ("error", "warning", "info", "never"), True
+    )
+    exclude: tuple[str, ...] = _setting(
+        DEFAULT_EXCLUDE, "globs", "what to leave out while walking (replaces the defaults)", flag=True
+    )
     extend_exclude: tuple[str, ...] = _setting((), "globs", "what to leave out besides", flag=True)
     force_exclude: bool = _setting(False, "bool", "exclude also what is named on the command line", flag=True)
     respect_gitignore: bool = _setting(True, "bool", "leave out what git ignores", flag=True)
@@ -99,7 +136,9 @@ class Settings:
     respect_noqa: str = _setting("codes", "choice", "which `# noqa` comments count", ("codes", "all", "none"))
     severity: dict[str, str] = _setting({}, "severities", "rule = severity", SEVERITIES)
     per_file_ignores: dict[str, tuple[str, ...]] = _setting({}, "ignores", "glob = rules to leave out there", flag=True)
-    output_format: str = _setting("full", "choice", "how findings are printed", ("full", "concise", "json"), True, "NOCLOBBER_OUTPUT_FORMAT")
+    output_format: str = _setting(
+        "full", "choice", "how findings are printed", ("full", "concise", "json"), True, "NOCLOBBER_OUTPUT_FORMAT"
+    )
     vocabulary: tuple[str, ...] = _setting((), "paths", "files that describe stores, effects, locks, retries, tools")
     store: tuple[dict, ...] = _setting((), "tables", "stores of this project")
     effect: tuple[dict, ...] = _setting((), "tables", "side effects of this project")
@@ -112,14 +151,16 @@ def _row(item: Any) -> Setting:
     key = item.name.replace("_", "-")
     meta = item.metadata
     default = item.default if item.default is not MISSING else item.default_factory()
-    return Setting(key, meta["kind"], default, meta["help"], meta["choices"], f"--{key}" if meta["flag"] else "", meta["env"])
+    return Setting(
+        key, meta["kind"], default, meta["help"], meta["choices"], f"--{key}" if meta["flag"] else "", meta["env"]
+    )
 
 
 SETTINGS: dict[str, Setting] = {row.key: row for row in map(_row, fields(Settings))}
 
 
 def nearest(word: str, words: Iterable[str], cutoff: float = 0.6) -> str:
-    """"; did you mean `x`?" for the nearest of `words`, the first of equals, or ""."""
+    """ "; did you mean `x`?" for the nearest of `words`, the first of equals, or ""."""
     from difflib import SequenceMatcher
 
     best, found = cutoff, ""
@@ -130,11 +171,12 @@ def nearest(word: str, words: Iterable[str], cutoff: float = 0.6) -> str:
     return f"; did you mean `{found}`?" if found else ""
 
 
-# --- selectors: codes, prefixes, names ----------------------------------------------------------------------------------
+# --- selectors: codes, prefixes, names --------------------------------------------------------------------------------
 
 
 def specificity(selector: str, code: str, slug: str) -> int | None:
-    """How closely a selector names a rule: None not at all, 0 `ALL`, else the length of the code's part that it gives."""
+    """How closely a selector names a rule: None not at all, 0 `ALL`, else the length of the code's part that it
+    gives."""
     if selector == slug or selector == code:
         return len(code)
     if selector == "ALL":
@@ -143,7 +185,8 @@ def specificity(selector: str, code: str, slug: str) -> int | None:
 
 
 def check_selector(selector: str, exact: bool = False) -> str:
-    """"" when the selector names a rule, else what is wrong with it and the nearest valid one. `exact`: no prefixes."""
+    """ "" when the selector names a rule, else what is wrong with it and the nearest valid one. `exact`: no
+    prefixes."""
     pages = knowledge.load().pages
     for slug, page in pages.items():
         if (selector in (slug, page.code)) if exact else (specificity(selector, page.code, slug) is not None):
@@ -152,18 +195,26 @@ def check_selector(selector: str, exact: bool = False) -> str:
 
 
 def nearest_rule(word: str, pages: Mapping[str, Any]) -> str:
-    """`nearest` among codes and names. All codes look alike, so one that differs in more than a character is no guess."""
+    """`nearest` among codes and names. All codes look alike, so one that differs in more than a character is no
+    guess."""
     return nearest(word.upper(), (page.code for page in pages.values()), 0.8) or nearest(word, pages)
 
 
 class Selection:
     """Which rules are on. A rule with variants may be on for one level and off for another.
 
-    `entries`: (layer, on, selector) of every select and ignore; the closest selector decides, then the later layer (the command
-    line is later than a file), then the ignore. Without `select` the preset is the farthest selector of all.
+    `entries`: (layer, on, selector) of every select and ignore; the closest selector decides, then the later layer (the
+    command line is later than a file), then the ignore. Without `select` the preset is the farthest selector of all.
     """
 
-    def __init__(self, pages: Mapping[str, Any], preset: str, preview: bool, chosen: bool, entries: Sequence[tuple[int, bool, str]]) -> None:
+    def __init__(
+        self,
+        pages: Mapping[str, Any],
+        preset: str,
+        preview: bool,
+        chosen: bool,
+        entries: Sequence[tuple[int, bool, str]],
+    ) -> None:
         self._pages = pages
         self._preset = preset
         self._preview = preview
@@ -172,12 +223,17 @@ class Selection:
         self._known: dict[tuple[str, str], bool] = {}
         #: Slugs of rules that are on for at least one of their levels.
         self.rules = frozenset(
-            slug for slug, page in pages.items() if any(self.on(slug, level) for level in {page.level, *(v[0] for v in page.variants.values())})
+            slug
+            for slug, page in pages.items()
+            if any(self.on(slug, level) for level in {page.level, *(v[0] for v in page.variants.values())})
         )
         #: (selector, slug) named outright but off because its findings were read and too few were right.
         self.held_back = tuple(
-            (selector, slug) for slug, page in pages.items() if distrusted(page) and not preview
-            for _, on, selector in entries if on and selector in (slug, page.code)
+            (selector, slug)
+            for slug, page in pages.items()
+            if distrusted(page) and not preview
+            for _, on, selector in entries
+            if on and selector in (slug, page.code)
         )
 
     def on(self, slug: str, level: str) -> bool:
@@ -193,7 +249,9 @@ class Selection:
         if distrusted(page) and not self._preview:
             return False
         best: tuple[int, int, int] = (-1, -1, 1)
-        if not self._chosen and (level == "recommended" or (self._preset == "strict" and (page.status == "stable" or self._preview))):
+        if not self._chosen and (
+            level == "recommended" or (self._preset == "strict" and (page.status == "stable" or self._preview))
+        ):
             best = (0, -1, 0)
         for layer, on, selector in self._entries:
             close = specificity(selector, page.code, slug)
@@ -208,17 +266,17 @@ def distrusted(page: Any) -> bool:
     return right + wrong > 0 and right * 10 < 9 * (right + wrong)
 
 
-# --- what the other parts see -------------------------------------------------------------------------------------------
+# --- what the other parts see -----------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True)
 class Config:
     """The settings in force for one directory.
 
-    `root`: absolute directory that globs and fingerprints are relative to: the settings file's, else the repository's root, else
-    the working directory. `file`: the settings file as shown to the user, or "". `origins`: key → "pyproject.toml:12",
-    "--select", "NOCLOBBER_OUTPUT_FORMAT"; keys that are missing have their default. `entries`: see Selection. `text`: of the file, kept when
-    it holds tables of vocabulary.
+    `root`: absolute directory that globs and fingerprints are relative to: the settings file's, else the repository's
+    root, else the working directory. `file`: the settings file as shown to the user, or "". `origins`: key →
+    "pyproject.toml:12", "--select", "NOCLOBBER_OUTPUT_FORMAT"; keys that are missing have their default. `entries`: see
+    Selection. `text`: of the file, kept when it holds tables of vocabulary.
     """
 
     settings: Settings
@@ -232,7 +290,9 @@ class Config:
     def selection(self) -> Selection:
         """Which rules are on."""
         settings = self.settings
-        return Selection(knowledge.load().pages, settings.preset, settings.preview, settings.select is not None, self.entries)
+        return Selection(
+            knowledge.load().pages, settings.preset, settings.preview, settings.select is not None, self.entries
+        )
 
     @property
     def selected(self) -> frozenset[str]:
@@ -259,14 +319,16 @@ class Config:
         """`path` relative to `root`, with `/`; as it is when it lies outside."""
         absolute = os.path.abspath(path)
         prefix = self.root.rstrip(os.sep) + os.sep
-        return (absolute[len(prefix):] if absolute.startswith(prefix) else path).replace(os.sep, "/")
+        return (absolute[len(prefix) :] if absolute.startswith(prefix) else path).replace(os.sep, "/")
 
     def ignored(self, path: str, code: str, slug: str) -> bool:
         """Whether per-file-ignores leave this rule out in this file."""
         if code in FIXED:
             return False
         for matches, selectors in self._ignores:
-            if any(specificity(selector, code, slug) is not None for selector in selectors) and matches(self.relative(path)):
+            if any(specificity(selector, code, slug) is not None for selector in selectors) and matches(
+                self.relative(path)
+            ):
                 return True
         return False
 
@@ -276,7 +338,10 @@ class Config:
             return []
         from pathspec import GitIgnoreSpec  # costs some ms at start, seldom needed
 
-        return [(GitIgnoreSpec.from_lines([glob]).match_file, selectors) for glob, selectors in self.settings.per_file_ignores.items()]
+        return [
+            (GitIgnoreSpec.from_lines([glob]).match_file, selectors)
+            for glob, selectors in self.settings.per_file_ignores.items()
+        ]
 
     def severity_of(self, code: str, slug: str) -> str:
         """The severity that the settings give to a rule, or "". The closest selector wins."""
@@ -297,25 +362,32 @@ class Config:
         return {item.name: getattr(self, item.name) for item in fields(self)}  # without what is cached
 
 
-# --- finding and reading ------------------------------------------------------------------------------------------------
+# --- finding and reading ----------------------------------------------------------------------------------------------
 
 
 class Resolver:
     """Finds the settings of a directory; each directory is resolved once.
 
-    `overrides`: key → value of the command line (checked here like those of a file). `config_file`: use this file for everything.
-    `isolated`: read no file. `environ`: for settings with a variable.
+    `overrides`: key → value of the command line (checked here like those of a file). `config_file`: use this file for
+    everything. `isolated`: read no file. `environ`: for settings with a variable.
     Every method may raise ConfigError.
     """
 
     def __init__(
-        self, overrides: Mapping[str, Any] | None = None, *, config_file: str = "", isolated: bool = False,
-        environ: Mapping[str, str] | None = None, cwd: str | None = None,
+        self,
+        overrides: Mapping[str, Any] | None = None,
+        *,
+        config_file: str = "",
+        isolated: bool = False,
+        environ: Mapping[str, str] | None = None,
+        cwd: str | None = None,
     ) -> None:
         self.cwd = os.path.abspath(cwd or os.getcwd())
         self._cache: dict[str, Config] = {}
         self._isolated = isolated
-        self._overrides = {key: check_value(SETTINGS[key], value, f"option `--{key}`") for key, value in (overrides or {}).items()}
+        self._overrides = {
+            key: check_value(SETTINGS[key], value, f"option `--{key}`") for key, value in (overrides or {}).items()
+        }
         self._origins = {key: f"--{key}" for key in self._overrides}
         for row in SETTINGS.values():
             text = (environ or {}).get(row.env) if row.env else None
@@ -404,7 +476,9 @@ class Resolver:
             if layer == 1 or "select" not in self._overrides:
                 entries += [(layer, True, selector) for selector in source.get("select") or ()]
             entries += [(layer, True, selector) for selector in source.get("extend-select", ())]
-            entries += [(layer, False, selector) for key in ("ignore", "extend-ignore") for selector in source.get(key, ())]
+            entries += [
+                (layer, False, selector) for key in ("ignore", "extend-ignore") for selector in source.get(key, ())
+            ]
             if source.get("require-reason"):
                 entries.append((layer, True, "RMW003"))
         merged = {**values, **self._overrides}
@@ -453,7 +527,7 @@ def read_toml(path: str, shown: str = "") -> tuple[dict[str, Any], str]:
         raise ConfigError(f"not TOML: {message[:1].lower()}{message[1:]}", shown, line, column) from None
 
 
-# --- values -------------------------------------------------------------------------------------------------------------
+# --- values -----------------------------------------------------------------------------------------------------------
 
 
 def _wrong(message: str, item: object = None) -> ConfigError:
@@ -473,10 +547,16 @@ def check_value(row: Setting, value: Any, subject: str) -> Any:
         if not isinstance(value, str):
             raise _wrong(f"{subject} must be a string")
         if kind == "choice" and value not in row.choices:
-            raise _wrong(f"{subject} must be one of {', '.join(row.choices)}, not `{value}`{nearest(value, row.choices)}")
+            raise _wrong(
+                f"{subject} must be one of {', '.join(row.choices)}, not `{value}`{nearest(value, row.choices)}"
+            )
         return value
     if kind in ("selectors", "globs", "paths"):
-        if isinstance(value, str) or not isinstance(value, (list, tuple)) or not all(isinstance(item, str) for item in value):
+        if (
+            isinstance(value, str)
+            or not isinstance(value, (list, tuple))
+            or not all(isinstance(item, str) for item in value)
+        ):
             raise _wrong(f"{subject} must be a list of strings")
         if kind == "selectors":
             _check_selectors(value, subject, row.key.endswith("ignore"))
@@ -491,13 +571,20 @@ def check_value(row: Setting, value: Any, subject: str) -> Any:
         for selector, severity in value.items():
             wrong = check_selector(selector)
             if wrong:
-                raise _wrong(f"{wrong.partition(';')[0]} in {subject}{wrong.partition(';')[1]}{wrong.partition(';')[2]}", selector)
+                raise _wrong(
+                    f"{wrong.partition(';')[0]} in {subject}{wrong.partition(';')[1]}{wrong.partition(';')[2]}",
+                    selector,
+                )
             if severity not in row.choices:
                 raise _wrong(f"{subject} must be one of {', '.join(row.choices)}, not `{severity}`", selector)
             _check_fixed([selector], "can have another severity")
         return dict(value)
     for glob, selectors in value.items():
-        if isinstance(selectors, str) or not isinstance(selectors, (list, tuple)) or not all(isinstance(item, str) for item in selectors):
+        if (
+            isinstance(selectors, str)
+            or not isinstance(selectors, (list, tuple))
+            or not all(isinstance(item, str) for item in selectors)
+        ):
             raise _wrong(f"`{glob}` of {subject} must be a list of strings", glob)
         _check_selectors(selectors, subject, True)
     return {glob: tuple(selectors) for glob, selectors in value.items()}
@@ -540,7 +627,7 @@ def version_fits(version: str, wanted: str) -> bool:
 
 def _fits(version: str, clause: str) -> bool:
     mark = next((mark for mark in ("==", "!=", ">=", "<=", "~=", ">", "<") if clause.startswith(mark)), "")
-    text = clause[len(mark):].strip()
+    text = clause[len(mark) :].strip()
     mark = mark or "=="
     if text.endswith(".*") and mark in ("==", "!="):
         wanted = _release(text[:-2])[0]
@@ -551,7 +638,14 @@ def _fits(version: str, clause: str) -> bool:
         if not head:
             raise ValueError(clause)
         return left >= right and _release(version)[0][: len(head)] == head
-    return {"==": left == right, "!=": left != right, ">=": left >= right, "<=": left <= right, ">": left > right, "<": left < right}[mark]
+    return {
+        "==": left == right,
+        "!=": left != right,
+        ">=": left >= right,
+        "<=": left <= right,
+        ">": left > right,
+        "<": left < right,
+    }[mark]
 
 
 def _release(version: str) -> tuple[tuple[int, ...], str]:
@@ -582,7 +676,7 @@ def _ordered(version: str) -> tuple[tuple[int, ...], int, str]:
     return numbers, rank, rest
 
 
-# --- where a key stands in the text ---------------------------------------------------------------------------------------
+# --- where a key stands in the text -----------------------------------------------------------------------------------
 
 
 def locate(text: str, keys: tuple[str | int, ...]) -> tuple[int, int]:
@@ -617,7 +711,8 @@ def locate_item(text: str, keys: tuple[str | int, ...], item: object) -> tuple[i
 
 
 def _places(text: str) -> dict[tuple[str | int, ...], tuple[int, int]]:
-    """A light scan: (line, column) of every table header and every key that starts a line. Trusts that the text is TOML."""
+    """A light scan: (line, column) of every table header and every key that starts a line. Trusts that the text is
+    TOML."""
     places: dict[tuple[str | int, ...], tuple[int, int]] = {}
     counts: dict[tuple[str | int, ...], int] = {}
     table: tuple[str | int, ...] = ()
@@ -676,7 +771,7 @@ def _key(text: str, at: int) -> tuple[tuple[str, ...], int]:
             end = at + 1
             while end < len(text) and text[end] not in (char, "\n"):
                 end += 2 if text[end] == "\\" and char == '"' else 1
-            name += text[at + 1:end]
+            name += text[at + 1 : end]
             at = end + 1
             continue
         if char == ".":

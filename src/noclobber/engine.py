@@ -1,8 +1,9 @@
 """Runs the analysis over files: collects them, spreads them over processes, and lets no file stop the others.
 
-Whatever goes wrong in one file becomes an RMW009 for that file. `analyse` is imported when the first file is read, so that the
-commands which need no analysis stay quick.
+Whatever goes wrong in one file becomes an RMW009 for that file. `analyse` is imported when the first file is read, so
+that the commands which need no analysis stay quick.
 """
+
 from __future__ import annotations
 
 import os
@@ -39,7 +40,8 @@ T = TypeVar("T")
 class Item:
     """One analysed file: what the checks found, and what verdict and report need of its text.
 
-    `lines`: the physical lines, kept only for files that have something to show. `noqa`: line → comment, for reported lines.
+    `lines`: the physical lines, kept only for files that have something to show. `noqa`: line → comment, for reported
+    lines.
     """
 
     result: FileResult
@@ -52,7 +54,8 @@ class Item:
 
 @dataclass
 class RunResult:
-    """`items`: by path. `missing`: (path, reason) of what could not be read. `whole`: the run covered a whole project."""
+    """`items`: by path. `missing`: (path, reason) of what could not be read. `whole`: the run covered a whole
+    project."""
 
     items: list[Item]
     missing: list[tuple[str, str]] = field(default_factory=list)
@@ -68,7 +71,8 @@ class RunResult:
         self._lines.update((item.result.path, item.lines) for item in self.items if item.lines is not None)
 
     def lines(self, path: str) -> Sequence[str] | None:
-        """The physical lines of a shown path: of an analysed file as it was read, else (a related place elsewhere) from disk."""
+        """The physical lines of a shown path: of an analysed file as it was read, else (a related place elsewhere) from
+        disk."""
         if path not in self._lines:
             try:
                 with open(os.path.join(self.cwd, path), "rb") as stream:
@@ -79,14 +83,19 @@ class RunResult:
 
 
 def run(
-    paths: Sequence[str], config: Resolver | Config, *, stdin: tuple[bytes, str] | None = None, jobs: int | None = None,
+    paths: Sequence[str],
+    config: Resolver | Config,
+    *,
+    stdin: tuple[bytes, str] | None = None,
+    jobs: int | None = None,
     progress: Callable[[int, int], None] | None = None,
 ) -> RunResult:
     """Analyse the files below `paths`, or one buffer.
 
-    `config`: how to find settings, or one Config for all. `stdin`: (bytes, name): analyse this instead of `paths`. `jobs`: number
-    of processes; None: as many as there are processors, when there are enough files. `progress(done, total)` is called now and then.
-    Raises ConfigError and KnowledgeError for settings that cannot be used, KeyboardInterrupt.
+    `config`: how to find settings, or one Config for all. `stdin`: (bytes, name): analyse this instead of `paths`.
+    `jobs`: number of processes; None: as many as there are processors, when there are enough files. `progress(done,
+    total)` is called now and then. Raises ConfigError and KnowledgeError for settings that cannot be used,
+    KeyboardInterrupt.
     """
     started = time.perf_counter()
     configs = _Constant(config) if isinstance(config, Config) else config
@@ -113,7 +122,14 @@ def run(
     else:
         items = _serial(collected.files, report)
     return RunResult(
-        items, collected.missing, collected.warnings, collected.excluded, collected.whole, time.perf_counter() - started, jobs, configs.cwd
+        items,
+        collected.missing,
+        collected.warnings,
+        collected.excluded,
+        collected.whole,
+        time.perf_counter() - started,
+        jobs,
+        configs.cwd,
     )
 
 
@@ -136,17 +152,20 @@ def processors() -> int:
         return os.cpu_count() or 1
 
 
-# --- one file -----------------------------------------------------------------------------------------------------------
+# --- one file ---------------------------------------------------------------------------------------------------------
 
 
 def analyse_source(data: bytes, path: str, config: Config) -> FileResult:
-    """The raw findings in one buffer. Never raises but KeyboardInterrupt: what goes wrong is an RMW009 in the result."""
+    """The raw findings in one buffer. Never raises but KeyboardInterrupt: what goes wrong is an RMW009 in the
+    result."""
     try:
         from noclobber import analyse
 
         return analyse.analyse(data, path, config)
     except RecursionError:
-        return FileResult(path, failures=(Failure("RMW009", path, 1, "internal error: the code nests too deeply for the analysis"),))
+        return FileResult(
+            path, failures=(Failure("RMW009", path, 1, "internal error: the code nests too deeply for the analysis"),)
+        )
     except Exception as error:
         return FileResult(path, failures=(Failure("RMW009", path, 1, f"internal error: {_told(error)}"),))
 
@@ -251,7 +270,7 @@ def _serial(found: Sequence[files.Found], progress: Callable[[int, int], None]) 
     return items
 
 
-# --- many processes -----------------------------------------------------------------------------------------------------
+# --- many processes ---------------------------------------------------------------------------------------------------
 
 _configs: list[Config] = []
 
@@ -280,8 +299,8 @@ def _work(chunk: list[tuple[str, str, int]]) -> list[tuple[Any, ...]]:
 class _Pool:
     """Analyses files in worker processes, in any order, and hands the items back in the order of the files.
 
-    When a worker dies, the files that were under way go one by one through a fresh process; the one that kills it again gets an
-    RMW009. No more chunks are under way than there are workers, so few files are suspected.
+    When a worker dies, the files that were under way go one by one through a fresh process; the one that kills it again
+    gets an RMW009. No more chunks are under way than there are workers, so few files are suspected.
     """
 
     def __init__(self, jobs: int, found: Sequence[files.Found], progress: Callable[[int, int], None]) -> None:
@@ -298,7 +317,9 @@ class _Pool:
 
     def run(self) -> list[Item]:
         size = max(1, min(CHUNK, len(self._found) // (self._jobs * 2)))
-        waiting = [list(range(start, min(start + size, len(self._found)))) for start in range(0, len(self._found), size)]
+        waiting = [
+            list(range(start, min(start + size, len(self._found)))) for start in range(0, len(self._found), size)
+        ]
         waiting.reverse()
         restarts = 0
         while waiting:
@@ -367,7 +388,12 @@ class _Pool:
                     self._take([number], executor.submit(_work, [self._sent[number]]).result())
                 except Exception as error:  # BrokenProcessPool, or an answer that cannot be pickled
                     path = self._found[number].path
-                    failure = Failure("RMW009", path, 1, f"internal error: the analysis of this file ended its process ({type(error).__name__})")
+                    failure = Failure(
+                        "RMW009",
+                        path,
+                        1,
+                        f"internal error: the analysis of this file ended its process ({type(error).__name__})",
+                    )
                     self._items[number] = Item(FileResult(path, failures=(failure,)), self._found[number].config)
                     executor.shutdown(cancel_futures=True)
                     executor = None

@@ -2,6 +2,7 @@
 
 A file that is named is always read (unless `force-exclude`); a folder that is named is walked whatever its own name is.
 """
+
 from __future__ import annotations
 
 import os
@@ -15,7 +16,8 @@ SUFFIX = ".py"
 
 @dataclass(frozen=True)
 class Found:
-    """A file to read. `path`: as shown, relative to the working directory when below it, with `/`. `absolute`: where it is."""
+    """A file to read. `path`: as shown, relative to the working directory when below it, with `/`. `absolute`: where it
+    is."""
 
     path: str
     absolute: str
@@ -39,7 +41,7 @@ class Collected:
 def display(absolute: str, cwd: str) -> str:
     """The path relative to the working directory when it is below it, else absolute; with `/`."""
     prefix = cwd.rstrip(os.sep) + os.sep
-    return (absolute[len(prefix):] if absolute.startswith(prefix) else absolute).replace(os.sep, "/")
+    return (absolute[len(prefix) :] if absolute.startswith(prefix) else absolute).replace(os.sep, "/")
 
 
 def read_list(data: bytes) -> list[str]:
@@ -52,8 +54,8 @@ def read_list(data: bytes) -> list[str]:
 def collect(paths: Sequence[str], configs: Any) -> Collected:
     """The files to analyse below `paths`.
 
-    `configs`: a config.Resolver: `cwd`, and `for_directory(directory)`, which gives the settings and the root in force there. May
-    raise what `for_directory` raises.
+    `configs`: a config.Resolver: `cwd`, and `for_directory(directory)`, which gives the settings and the root in force
+    there. May raise what `for_directory` raises.
     """
     found = Collected()
     excluders: dict[int, Excluder] = {}
@@ -76,10 +78,14 @@ def collect(paths: Sequence[str], configs: Any) -> Collected:
             if config.settings.force_exclude and excluder(config).named(absolute, True):
                 found.excluded += 1
                 continue
-            found.whole = found.whole or config.root == absolute or config.root.startswith(absolute.rstrip(os.sep) + os.sep)
+            found.whole = (
+                found.whole or config.root == absolute or config.root.startswith(absolute.rstrip(os.sep) + os.sep)
+            )
             taken, left_out = _walk(absolute, configs, excluder, found, seen)
             if not taken:
-                found.warnings.append(f"no Python files in {path}" + (" outside of what is excluded" if left_out else ""))
+                found.warnings.append(
+                    f"no Python files in {path}" + (" outside of what is excluded" if left_out else "")
+                )
         else:
             config = configs.for_directory(os.path.dirname(absolute))
             if config.settings.force_exclude and excluder(config).named(absolute, False):
@@ -95,7 +101,8 @@ def _reason(error: OSError) -> str:
 
 
 def _walk(top: str, configs: Any, excluder: Any, found: Collected, seen: dict[str, Found]) -> tuple[bool, bool]:
-    """Add the Python files below `top` that are not left out. Returns whether there was one, and whether something was left out."""
+    """Add the Python files below `top` that are not left out. Returns whether there was one, and whether something was
+    left out."""
     real_top = os.path.realpath(top)
     ignores = Ignores(top)
     taken = left_out = False
@@ -124,7 +131,9 @@ def _walk(top: str, configs: Any, excluder: Any, found: Collected, seen: dict[st
                 continue
             if not is_dir and not entry.name.endswith(SUFFIX):
                 continue
-            if rules.walked(entry.path, entry.name, is_dir, top) or (git and ignores.ignored(stack, entry.path, is_dir)):
+            if rules.walked(entry.path, entry.name, is_dir, top) or (
+                git and ignores.ignored(stack, entry.path, is_dir)
+            ):
                 left_out = left_out or not entry.name.startswith(".")
                 continue
             if is_dir:
@@ -138,21 +147,22 @@ def _walk(top: str, configs: Any, excluder: Any, found: Collected, seen: dict[st
                 seen.setdefault(real, Found(display(entry.path, configs.cwd), entry.path, config))
             elif entry.is_file(follow_symlinks=False):
                 taken = True
-                real = real_top + entry.path[len(top):] if real_top != top else entry.path
+                real = real_top + entry.path[len(top) :] if real_top != top else entry.path
                 before = seen.get(real)
                 if before is None or os.path.islink(before.absolute):
                     seen[real] = Found(display(entry.path, configs.cwd), entry.path, config)
     return taken, left_out
 
 
-# --- excludes -----------------------------------------------------------------------------------------------------------
+# --- excludes ---------------------------------------------------------------------------------------------------------
 
 
 class Excluder:
     """The exclude patterns of one Config.
 
-    A pattern without a slash inside says a name: while walking it is held against names below the walked folder only. A pattern
-    with one says a path from the settings' root: it counts unless it already matches the walked folder itself, which was named.
+    A pattern without a slash inside says a name: while walking it is held against names below the walked folder only. A
+    pattern with one says a path from the settings' root: it counts unless it already matches the walked folder itself,
+    which was named.
     """
 
     def __init__(self, config: Any) -> None:
@@ -190,7 +200,7 @@ class Excluder:
         """From the root; outside it from the walked folder, or the name alone."""
         for base in (self._root, top.rstrip(os.sep)):
             if base and absolute.startswith(base + os.sep):
-                return absolute[len(base) + 1:].replace(os.sep, "/")
+                return absolute[len(base) + 1 :].replace(os.sep, "/")
         return os.path.basename(absolute)
 
     def _spec(self, top: str) -> Any:
@@ -202,7 +212,8 @@ class Excluder:
 
 @dataclass(frozen=True)
 class _Name:
-    """A pattern for a name with at most one `*`, or `**/parent/name`: what the default excludes are made of; no need for pathspec."""
+    """A pattern for a name with at most one `*`, or `**/parent/name`: what the default excludes are made of; no need
+    for pathspec."""
 
     prefix: str
     suffix: str
@@ -228,7 +239,11 @@ class _Name:
             return False
         if not self.star:
             return name == self.prefix
-        return len(name) >= len(self.prefix) + len(self.suffix) and name.startswith(self.prefix) and name.endswith(self.suffix)
+        return (
+            len(name) >= len(self.prefix) + len(self.suffix)
+            and name.startswith(self.prefix)
+            and name.endswith(self.suffix)
+        )
 
 
 def _without(lines: Iterable[str], named: str) -> Any:
@@ -238,16 +253,20 @@ def _without(lines: Iterable[str], named: str) -> Any:
     spec = GitIgnoreSpec.from_lines(lines)
     if not named or named == "/":
         return spec
-    return GitIgnoreSpec(pattern for pattern in spec.patterns if not (pattern.include and pattern.match_file(named) is not None))
+    return GitIgnoreSpec(
+        pattern for pattern in spec.patterns if not (pattern.include and pattern.match_file(named) is not None)
+    )
 
 
-# --- .gitignore ---------------------------------------------------------------------------------------------------------
+# --- .gitignore -------------------------------------------------------------------------------------------------------
 
 
 class Ignores:
-    """What git ignores below a walked folder: the .gitignore files from the repository's root down, and .git/info/exclude.
+    """What git ignores below a walked folder: the .gitignore files from the repository's root down, and
+    .git/info/exclude.
 
-    A stack is a tuple of (folder with a trailing separator, spec), outermost first; the innermost that has an opinion decides.
+    A stack is a tuple of (folder with a trailing separator, spec), outermost first; the innermost that has an opinion
+    decides.
     """
 
     def __init__(self, top: str) -> None:
@@ -278,13 +297,13 @@ class Ignores:
         if not any(line.strip() and not line.startswith("#") for line in lines):
             return stack
         base = directory.rstrip(os.sep) + os.sep
-        named = (self._top[len(base):] + "/").replace(os.sep, "/") if self._top.startswith(base) else ""
+        named = (self._top[len(base) :] + "/").replace(os.sep, "/") if self._top.startswith(base) else ""
         return (*stack, (base, _without(lines, named)))
 
     def ignored(self, stack: tuple[tuple[str, Any], ...], absolute: str, is_dir: bool) -> bool:
         """Whether git ignores an entry of the folder that the stack belongs to."""
         for base, spec in reversed(stack):
-            answer = spec.check_file(absolute[len(base):].replace(os.sep, "/") + ("/" if is_dir else "")).include
+            answer = spec.check_file(absolute[len(base) :].replace(os.sep, "/") + ("/" if is_dir else "")).include
             if answer is not None:
                 return answer
         return False

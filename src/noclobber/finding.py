@@ -1,15 +1,30 @@
 """What a finding is. Plain, immutable, picklable data: no analysis, no output.
 
-`trace` and `checks` work with sites (opaque handles); `engine` asks `trace.positions` for their places and builds `Finding`s;
-`verdict` fills severity, confidence, `also`, `suppressed`; `report` only prints.
+`trace` and `checks` work with sites (opaque handles); `engine` asks `trace.positions` for their places and builds
+`Finding`s; `verdict` fills severity, confidence, `also`, `suppressed`; `report` only prints.
 Lines and columns are 1-based; columns count characters (code points); end columns are exclusive (DESIGN §8).
 """
+
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-ROLES = ("read", "witness", "change", "write", "lock", "unlock", "loop", "conflict", "transaction", "call", "effect", "key", "policy")
+ROLES = (
+    "read",
+    "witness",
+    "change",
+    "write",
+    "lock",
+    "unlock",
+    "loop",
+    "conflict",
+    "transaction",
+    "call",
+    "effect",
+    "key",
+    "policy",
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -153,9 +168,9 @@ def interleaving(timeline: Sequence[tuple[str, str, str, str]], finding: Finding
     """The page's timeline told with the code's own names.
 
     `timeline`: (worker, role, text, state) of each step; the role may be "". `{name}` in text and state is taken from
-    `finding.values`, then from the related place of that role, then from the words of `_WORDS`; other braces are code and
-    stay. A step with a role takes the line of the first related place with that role; a place in another file is named in
-    the text instead, since a step's line is a line of the finding's own file.
+    `finding.values`, then from the related place of that role, then from the words of `_WORDS`; other braces are code
+    and stay. A step with a role takes the line of the first related place with that role; a place in another file is
+    named in the text instead, since a step's line is a line of the finding's own file.
     """
     places: dict[str, Related] = {}
     for related in finding.related:
@@ -190,7 +205,8 @@ _WORDS = {"value": "the value", "key": "the key", "changed": "the new value"}
 
 
 def fill(text: str, values: dict[str, str]) -> str:
-    """`text` with each `{name}` that `values` knows replaced, once, from left to right; any other brace stays as it is."""
+    """`text` with each `{name}` that `values` knows replaced, once, from left to right; any other brace stays as it
+    is."""
     out = []
     at = 0
     while True:
@@ -199,28 +215,34 @@ def fill(text: str, values: dict[str, str]) -> str:
         if end < 0:
             out.append(text[at:])
             return "".join(out)
-        name = text[start + 1:end]
+        name = text[start + 1 : end]
         if name in values:
             out.append(text[at:start] + values[name])
             at = end + 1
         else:
-            out.append(text[at:start + 1])
+            out.append(text[at : start + 1])
             at = start + 1
 
 
-# --- the fingerprint ----------------------------------------------------------------------------------------------------
+# --- the fingerprint --------------------------------------------------------------------------------------------------
 
 
 def fingerprint(finding: Finding, group: str, path: str | None = None) -> str:
     """16 hex digits that survive unrelated edits, moved lines and a formatter (DESIGN §8).
 
-    Made of path (`path`: relative to the project's root, so that it does not depend on the working directory; default the
-    finding's), qualified function, the record's source text, the normalised write and the rule's group.
+    Made of path (`path`: relative to the project's root, so that it does not depend on the working directory; default
+    the finding's), qualified function, the record's source text, the normalised write and the rule's group.
     """
     import hashlib
 
     write = finding.write_text or next((r.source for r in finding.related if r.role == "write"), "") or finding.message
-    parts = (finding.path if path is None else path, finding.function, normalised(finding.record), normalised(write), group)
+    parts = (
+        finding.path if path is None else path,
+        finding.function,
+        normalised(finding.record),
+        normalised(write),
+        group,
+    )
     digest = hashlib.blake2b(digest_size=8)
     for part in parts:
         digest.update(part.encode("utf-8", "surrogatepass") + b"\0")

@@ -1,8 +1,10 @@
 """Comments that silence findings: `# noclobber: ignore[RMW101] -- reason`, `ignore-file[...]`, `# noqa: RMW101`.
 
 `scan` reads them from one file's text; `Pragmas` answers whether a finding is silenced and, when all are judged, which
-comments were of no use. A comment for any rule of a group silences the write and everything that lost to it (DESIGN §8).
+comments were of no use. A comment for any rule of a group silences the write and everything that lost to it (DESIGN
+§8).
 """
+
 from __future__ import annotations
 
 import io
@@ -15,9 +17,13 @@ from typing import Any
 from noclobber.finding import Finding
 
 _PRAGMA = re.compile(r"#\s*noclobber:")
-_BODY = re.compile(r"\s*(?P<action>[A-Za-z][\w-]*)?\s*(?P<list>\[(?P<codes>[^\]\n]*)(?P<close>\])?)?(?P<rest>.*)", re.DOTALL)
+_BODY = re.compile(
+    r"\s*(?P<action>[A-Za-z][\w-]*)?\s*(?P<list>\[(?P<codes>[^\]\n]*)(?P<close>\])?)?(?P<rest>.*)", re.DOTALL
+)
 #: Where the prose of a reason ends: another tool's comment, or another of ours.
-_FOREIGN = re.compile(r"\s*#\s*(?:noqa|type:|ty:|pyright:|mypy:|pylint:|nosec|nosemgrep|pragma|fmt:|isort:|ruff:|noclobber:)")
+_FOREIGN = re.compile(
+    r"\s*#\s*(?:noqa|type:|ty:|pyright:|mypy:|pylint:|nosec|nosemgrep|pragma|fmt:|isort:|ruff:|noclobber:)"
+)
 #: As flake8 reads it: one blank at most behind the colon, else the comment is a blanket one.
 _NOQA = re.compile(r"# noqa(?::[\s]?(?P<codes>(?:[A-Z]+[0-9]+(?:[,\s]+)?)+))?", re.IGNORECASE)
 _FIXED = ("RMW001", "RMW009")
@@ -75,7 +81,9 @@ def scan(lines: Sequence[str]) -> tuple[Pragma, ...]:
         for found in _PRAGMA.finditer(text):
             target = _target(lines, own, line, column) if line in own else 0
             end = column + len(text.rstrip())
-            pragmas.append(_parse(text[found.end():], line, column + found.start() + 1, end + 1, target, line < first_code))
+            pragmas.append(
+                _parse(text[found.end() :], line, column + found.start() + 1, end + 1, target, line < first_code)
+            )
     return tuple(pragmas)
 
 
@@ -83,7 +91,9 @@ def _comments(lines: Sequence[str]) -> Iterator[tuple[int, int, str]]:
     """(line, 0-based column, text) of every comment; by the tokenizer, and where that gives up by a smaller one."""
     found = []
     try:
-        for token in tokenize.generate_tokens(io.StringIO("".join(line + "\n" for line in lines), newline="\n").readline):
+        for token in tokenize.generate_tokens(
+            io.StringIO("".join(line + "\n" for line in lines), newline="\n").readline
+        ):
             if token.type == tokenize.COMMENT:
                 found.append((token.start[0], token.start[1], token.string))
     except (tokenize.TokenError, SyntaxError, ValueError, RecursionError):
@@ -129,7 +139,8 @@ def _first_code_line(lines: Sequence[str], comments: Sequence[tuple[int, int, st
 
 
 def _target(lines: Sequence[str], own: Mapping[int, int], line: int, column: int) -> int:
-    """The line of the statement directly below a comment on its own line: at the same indentation, more comments between."""
+    """The line of the statement directly below a comment on its own line: at the same indentation, more comments
+    between."""
     indent = lines[line - 1][:column].replace("\f", "")
     below = line + 1
     while below in own and lines[below - 1][: own[below]].replace("\f", "") == indent:
@@ -154,7 +165,11 @@ def _parse(text: str, line: int, column: int, end: int, target: int, at_top: boo
     reason = rest[2:].strip() if rest.startswith("--") else ""
     problem = ""
     if action not in ("ignore", "ignore-file"):
-        problem = f"`{action}` is no noclobber comment; write `ignore[RMW101] -- reason`" if action else "write `ignore[RMW101] -- reason`"
+        problem = (
+            f"`{action}` is no noclobber comment; write `ignore[RMW101] -- reason`"
+            if action
+            else "write `ignore[RMW101] -- reason`"
+        )
         selectors = ()
     elif body["list"] is None or body["close"] is None or not selectors:
         problem = f"`{action}` needs codes or names in brackets: `{action}[RMW101] -- reason`"
@@ -167,7 +182,7 @@ def _parse(text: str, line: int, column: int, end: int, target: int, at_top: boo
     return Pragma(line, column, end, selectors, reason, target, action == "ignore-file", problem)
 
 
-# --- judging ------------------------------------------------------------------------------------------------------------
+# --- judging ----------------------------------------------------------------------------------------------------------
 
 
 class Pragmas:
@@ -176,7 +191,9 @@ class Pragmas:
     `pages`: slug → page. `resolve(selector)` gives the slugs that a selector of a comment names, () when it is unknown.
     """
 
-    def __init__(self, pragmas: Sequence[Pragma], pages: Mapping[str, Any], resolve: Callable[[str], frozenset[str]]) -> None:
+    def __init__(
+        self, pragmas: Sequence[Pragma], pages: Mapping[str, Any], resolve: Callable[[str], frozenset[str]]
+    ) -> None:
         self._pragmas = pragmas
         self._pages = pages
         self._named = {selector: resolve(selector) for pragma in pragmas for selector in pragma.selectors}
@@ -222,8 +239,9 @@ class Pragmas:
     def unused(self, own: bool, judged: Callable[[str], bool | None]) -> Iterator[tuple[Pragma, tuple[str, ...]]]:
         """(comment, selectors that silenced nothing) for RMW002.
 
-        `own`: judge the selectors that name rules of the linter's own, or the others. `judged(slug)`: None when the rule did not
-        run, False when a run like this one cannot tell. A selector needs a rule that ran, and none that cannot be told.
+        `own`: judge the selectors that name rules of the linter's own, or the others. `judged(slug)`: None when the
+        rule did not run, False when a run like this one cannot tell. A selector needs a rule that ran, and none that
+        cannot be told.
         """
         for index, pragma in enumerate(self._pragmas):
             useless = []
@@ -241,10 +259,15 @@ class Pragmas:
 
 
 def _covers(pragma: Pragma, finding: Finding) -> bool:
-    """Whether the comment stands on a physical line of the finding's statement, directly above it, or for the whole file."""
+    """Whether the comment stands on a physical line of the finding's statement, directly above it, or for the whole
+    file."""
     if pragma.whole:
         return True
-    first, last = finding.statement if finding.statement[0] else (finding.place.line, max(finding.place.line, finding.place.end_line))
+    first, last = (
+        finding.statement
+        if finding.statement[0]
+        else (finding.place.line, max(finding.place.line, finding.place.end_line))
+    )
     if pragma.target:
         return pragma.target == first or first < pragma.line <= last
     return first <= pragma.line <= last

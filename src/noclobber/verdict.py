@@ -1,6 +1,7 @@
-"""The only filter between what the checks found and what is shown, in this order (DESIGN §1): confidence, what is not selected,
-grouping by write, precedence, suppressions, (baseline,) severity. It counts what it hides.
+"""The only filter between what the checks found and what is shown, in this order (DESIGN §1): confidence, what is not
+selected, grouping by write, precedence, suppressions, (baseline,) severity. It counts what it hides.
 """
+
 from __future__ import annotations
 
 from collections import Counter
@@ -38,8 +39,9 @@ class Summary:
 
 @dataclass
 class Settled:
-    """`findings`: what is shown, sorted by path, line, column, code; failures are among them. `suppressed`: silenced by a comment.
-    `errors`: the failures alone. `failing`: how many findings are at or above their directory's `fail-on`. `pages`: slug → page.
+    """`findings`: what is shown, sorted by path, line, column, code; failures are among them. `suppressed`: silenced by
+    a comment. `errors`: the failures alone. `failing`: how many findings are at or above their directory's `fail-on`.
+    `pages`: slug → page.
     """
 
     findings: tuple[Finding, ...]
@@ -57,9 +59,10 @@ class Settled:
 def settle(items: Iterable[Any], rules: Any = None, *, no_ignores: bool = False, whole: bool = False) -> Settled:
     """Decide what is shown.
 
-    `items`: one for each file, with `result` (FileResult), `config` (config.Config), `pragmas`, `noqa` (line → suppress.Noqa);
-    `engine.Item` is made for it. `rules`: knowledge.Knowledge (default: the loaded one). `no_ignores`: comments do not count. `whole`: the run covered the whole
-    project, so comments for rules of project scope can be judged.
+    `items`: one for each file, with `result` (FileResult), `config` (config.Config), `pragmas`, `noqa` (line →
+    suppress.Noqa); `engine.Item` is made for it. `rules`: knowledge.Knowledge (default: the loaded one). `no_ignores`:
+    comments do not count. `whole`: the run covered the whole project, so comments for rules of project scope can be
+    judged.
     """
     rules = rules or knowledge.load()
     summary = Summary()
@@ -96,7 +99,8 @@ def _position(finding: Finding) -> tuple[str, int, int, str]:
 def _file(
     item: Any, rules: Any, summary: Summary, no_ignores: bool, whole: bool, failures: list[Failure]
 ) -> tuple[list[Finding], list[Finding]]:
-    """(shown, silenced) findings of one file, complete. Adds to `failures` what a check got wrong about its own page."""
+    """(shown, silenced) findings of one file, complete. Adds to `failures` what a check got wrong about its own
+    page."""
     config = item.config
     pragmas = None
     if item.pragmas and not no_ignores:
@@ -111,7 +115,9 @@ def _file(
             confidence = confidence_of(finding)
             level = page.variants[finding.variant][0] if finding.variant else page.level
         except KeyError as error:
-            failures.append(Failure("RMW009", finding.path, finding.place.line, f"{finding.name}: not in its page: {error}"))
+            failures.append(
+                Failure("RMW009", finding.path, finding.place.line, f"{finding.name}: not in its page: {error}")
+            )
             continue
         finding = replace(finding, code=page.code, confidence=confidence, level=level)
         if not confidence or CONFIDENCES.index(confidence) < CONFIDENCES.index(config.settings.min_confidence):
@@ -123,7 +129,9 @@ def _file(
         else:
             wanted.append(finding)
         if pragmas:
-            pragmas.silencing(finding)  # a comment for what another run shows, or for what lost to another rule, is of use
+            pragmas.silencing(
+                finding
+            )  # a comment for what another run shows, or for what lost to another rule, is of use
     shown: list[Finding] = []
     silenced: list[Finding] = []
 
@@ -145,12 +153,15 @@ def _file(
     if pragmas:
         for finding in _own_findings(item, pragmas, rules, config, whole):
             take(finding)
-    shown += [_dressed(failed(failure, rules), rules.pages[rules.by_code[failure.code].slug], config) for failure in failures]
+    shown += [
+        _dressed(failed(failure, rules), rules.pages[rules.by_code[failure.code].slug], config) for failure in failures
+    ]
     return shown, silenced
 
 
 def _own_findings(item: Any, pragmas: Pragmas, rules: Any, config: Any, whole: bool) -> Iterable[Finding]:
-    """RMW002, RMW003, RMW004. Lazy: which comments were of use is only known when the earlier findings have been judged."""
+    """RMW002, RMW003, RMW004. Lazy: which comments were of use is only known when the earlier findings have been
+    judged."""
     path = item.result.path
 
     def own(code: str, pragma: Pragma, message: str) -> Finding | None:
@@ -160,7 +171,16 @@ def _own_findings(item: Any, pragmas: Pragmas, rules: Any, config: Any, whole: b
         place = Place(path, pragma.line, pragma.column, pragma.line, pragma.end)
         line = pragma.target or pragma.line
         return Finding(
-            page.slug, path, place, "", "", message, statement=(line, line), code=code, level=page.level, confidence="high",
+            page.slug,
+            path,
+            place,
+            "",
+            "",
+            message,
+            statement=(line, line),
+            code=code,
+            level=page.level,
+            confidence="high",
             write_text=message,
         )
 
@@ -187,8 +207,17 @@ def failed(failure: Failure, rules: Any) -> Finding:
     page = rules.by_code[failure.code]
     line = max(failure.line, 1)
     return Finding(
-        page.slug, failure.path, Place(failure.path, line, 1, line, 1), "", "", failure.message,
-        code=page.code, level=page.level, confidence="high", statement=(line, line), write_text=failure.message,
+        page.slug,
+        failure.path,
+        Place(failure.path, line, 1, line, 1),
+        "",
+        "",
+        failure.message,
+        code=page.code,
+        level=page.level,
+        confidence="high",
+        statement=(line, line),
+        write_text=failure.message,
     )
 
 
@@ -204,7 +233,8 @@ def _dressed(finding: Finding, page: Any, config: Any) -> Finding:
 
 
 def named(selector: str, pages: Mapping[str, Any]) -> frozenset[str]:
-    """Slugs that a selector of a comment names: a code, a prefix of codes with a digit, or a name. There is no blanket form."""
+    """Slugs that a selector of a comment names: a code, a prefix of codes with a digit, or a name. There is no blanket
+    form."""
     if selector in pages:
         return frozenset({selector})
     if not selector.startswith("RMW") or selector == "RMW":

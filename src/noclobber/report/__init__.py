@@ -1,4 +1,5 @@
 """Printing. One module per format, each with `write(settled, stream, lines=…, …)`; none of them analyses or filters."""
+
 from __future__ import annotations
 
 import unicodedata
@@ -15,14 +16,23 @@ Lines = Callable[[str], "Sequence[str] | None"]
 #: One line of output: (text, style) pieces. Styles are names of `STYLES`.
 Row = list[tuple[str, str]]
 STYLES = {
-    "": "", "error": "bold red", "warning": "bold yellow", "info": "bold cyan", "bold": "bold", "gutter": "bold blue", "dim": "dim",
-    "primary": "bold red", "secondary": "bold blue", "path": "bold",
+    "": "",
+    "error": "bold red",
+    "warning": "bold yellow",
+    "info": "bold cyan",
+    "bold": "bold",
+    "gutter": "bold blue",
+    "dim": "dim",
+    "primary": "bold red",
+    "secondary": "bold blue",
+    "path": "bold",
 }
 
 
 @dataclass(frozen=True)
 class Options:
-    """How to print. `seconds`: how long the run took. `footer`: end with the line of numbers; `details`: with what was hidden."""
+    """How to print. `seconds`: how long the run took. `footer`: end with the line of numbers; `details`: with what was
+    hidden."""
 
     color: bool = False
     show_suppressed: bool = False
@@ -32,7 +42,8 @@ class Options:
 
 
 def write(name: str, settled: Any, stream: TextIO, lines: Lines, options: Options = Options()) -> None:
-    """Write `settled` (verdict.Settled) in the format `name`. `lines(path)`: the physical lines of a shown path or None.
+    """Write `settled` (verdict.Settled) in the format `name`. `lines(path)`: the physical lines of a shown path or
+    None.
 
     Raises KeyError for an unknown format.
     """
@@ -48,7 +59,9 @@ def shown(settled: Any, options: Options) -> list[Any]:
     if not options.show_suppressed:
         return list(settled.findings)
     both = [*settled.findings, *settled.suppressed]
-    return sorted(both, key=lambda finding: (finding.place.path, finding.place.line, finding.place.column, finding.code))
+    return sorted(
+        both, key=lambda finding: (finding.place.path, finding.place.line, finding.place.column, finding.code)
+    )
 
 
 def emit(rows: Sequence[Row], stream: TextIO, color: bool) -> None:
@@ -60,8 +73,15 @@ def emit(rows: Sequence[Row], stream: TextIO, color: bool) -> None:
     from rich.text import Text
 
     console = Console(
-        file=stream, force_terminal=True, color_system="standard", no_color=False, markup=False, emoji=False, highlight=False,
-        legacy_windows=False, soft_wrap=True,
+        file=stream,
+        force_terminal=True,
+        color_system="standard",
+        no_color=False,
+        markup=False,
+        emoji=False,
+        highlight=False,
+        legacy_windows=False,
+        soft_wrap=True,
     )
     for row in rows:
         console.print(Text.assemble(*((text, STYLES[style]) for text, style in row), end=""), soft_wrap=True)
@@ -79,7 +99,7 @@ def width(char: str) -> int:
     return 2 if unicodedata.east_asian_width(char) in ("W", "F") else 1
 
 
-# --- numbers ------------------------------------------------------------------------------------------------------------
+# --- numbers ----------------------------------------------------------------------------------------------------------
 
 
 def count(number: int, noun: str) -> str:
@@ -93,8 +113,13 @@ def summary(settled: Any, seconds: float | None = None, *, details: bool = False
     parts = []
     if total:
         kinds = ", ".join(
-            (count(numbers.findings[severity], severity) if severity != "info" else f"{numbers.findings[severity]} info")
-            for severity in ("error", "warning", "info") if numbers.findings[severity]
+            (
+                count(numbers.findings[severity], severity)
+                if severity != "info"
+                else f"{numbers.findings[severity]} info"
+            )
+            for severity in ("error", "warning", "info")
+            if numbers.findings[severity]
         )
         parts.append(f"{count(total, 'finding')} ({kinds})")
     else:
@@ -107,8 +132,12 @@ def summary(settled: Any, seconds: float | None = None, *, details: bool = False
         parts.append(count(numbers.fixable, "safe fix").replace("fixs", "fixes") + f", {numbers.unsafe_fixable} unsafe")
     if details:
         words = {
-            "confidence": "below the confidence asked for", "selection": "of rules not selected", "per-file-ignores": "ignored by path",
-            "precedence": "lost to another rule", "severity": "below the severity asked for", "duplicate": "found twice",
+            "confidence": "below the confidence asked for",
+            "selection": "of rules not selected",
+            "per-file-ignores": "ignored by path",
+            "precedence": "lost to another rule",
+            "severity": "below the severity asked for",
+            "duplicate": "found twice",
         }
         parts += [f"{number} {words.get(reason, reason)}" for reason, number in sorted(numbers.hidden.items())]
     parts.append(f"{count(numbers.files, 'file')}, {numbers.analysed} analysed, {numbers.failed} failed")
@@ -124,4 +153,7 @@ def statistics(settled: Any) -> list[str]:
     digits = max((len(str(number)) for _, number in rows), default=1)
     preview = {slug: "  preview" if settled.pages[slug].status == "preview" else "" for slug, _ in rows}
     longest = max((len(slug) for slug, _ in rows), default=0)
-    return [f"{number:>{digits}}  {settled.pages[slug].code}  {slug:<{longest}}{preview[slug]}".rstrip() for slug, number in rows]
+    return [
+        f"{number:>{digits}}  {settled.pages[slug].code}  {slug:<{longest}}{preview[slug]}".rstrip()
+        for slug, number in rows
+    ]

@@ -1,4 +1,5 @@
 """One line a finding: `path:line:column: RMW101 message (slug)`; what editors and flake8's readers parse."""
+
 from __future__ import annotations
 
 from typing import Any, TextIO
@@ -14,8 +15,12 @@ def write(settled: Any, stream: TextIO, lines: Lines, options: Options = Options
         place = finding.place
         mark = "" if finding.fix is None else "[*] " if finding.fix.applicability == "safe" else "[?] "
         also = f" [suppressed, line {finding.suppressed[2]}]" if finding.suppressed else ""
-        rows.append([
-            (one_line(place.path), "path"), (f":{place.line}:{place.column}: ", "dim"), (finding.code, finding.severity),
-            (f" {mark}{one_line(finding.message)} ({finding.name}){also}", ""),
-        ])
+        rows.append(
+            [
+                (one_line(place.path), "path"),
+                (f":{place.line}:{place.column}: ", "dim"),
+                (finding.code, finding.severity),
+                (f" {mark}{one_line(finding.message)} ({finding.name}){also}", ""),
+            ]
+        )
     emit(rows, stream, options.color)

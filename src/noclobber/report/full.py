@@ -1,6 +1,7 @@
-"""The report for people: the code's own lines with the read, the change and the write marked, what was met and accepted as no guard,
-and for the first finding of a rule the order of two writers that loses the update.
+"""The report for people: the code's own lines with the read, the change and the write marked, what was met and accepted
+as no guard, and for the first finding of a rule the order of two writers that loses the update.
 """
+
 from __future__ import annotations
 
 from dataclasses import dataclass
@@ -16,9 +17,19 @@ CONTEXT = 60
 MANY = 50
 #: What a place of this role is, where the finding does not say.
 WORDS = {
-    "read": "read here", "witness": "witness read here", "change": "changed here", "write": "written here", "lock": "locked here",
-    "unlock": "lock given back here", "loop": "the loop", "conflict": "the conflict", "transaction": "the transaction", "call": "called here",
-    "effect": "the effect", "key": "the key", "policy": "the policy",
+    "read": "read here",
+    "witness": "witness read here",
+    "change": "changed here",
+    "write": "written here",
+    "lock": "locked here",
+    "unlock": "lock given back here",
+    "loop": "the loop",
+    "conflict": "the conflict",
+    "transaction": "the transaction",
+    "call": "called here",
+    "effect": "the effect",
+    "key": "the key",
+    "policy": "the policy",
 }
 
 
@@ -46,7 +57,11 @@ def _finding(finding: Any, page: Any, lines: Lines, first: bool) -> list[Row]:
     numbers = [mark.line for group in marks.values() for mark in group]
     gutter = len(str(max(numbers, default=place.line)))
     pad = " " * gutter
-    head = [(f"{finding.severity}[{finding.code}]", finding.severity), (f" {finding.name}", "bold"), (f": {one_line(finding.message)}", "bold")]
+    head = [
+        (f"{finding.severity}[{finding.code}]", finding.severity),
+        (f" {finding.name}", "bold"),
+        (f": {one_line(finding.message)}", "bold"),
+    ]
     if finding.suppressed:
         head.insert(0, ("suppressed ", "dim"))
     rows: list[Row] = [head]
@@ -66,7 +81,11 @@ def _finding(finding: Any, page: Any, lines: Lines, first: bool) -> list[Row]:
     if drawn:
         rows.append([(f"{pad} |", "gutter")])
     else:
-        rows += [[(f"{pad} = ", "gutter"), (f"{m.label} (line {m.line})", "")] for m in marks.get(place.path, ()) if not m.primary]
+        rows += [
+            [(f"{pad} = ", "gutter"), (f"{m.label} (line {m.line})", "")]
+            for m in marks.get(place.path, ())
+            if not m.primary
+        ]
     for name, text in _notes(finding, page, first):
         body = text.split("\n")
         rows.append([(f"{pad} = ", "gutter"), (f"{name}:", "bold"), (f" {one_line(body[0])}".rstrip(), "")])
@@ -87,7 +106,11 @@ def _notes(finding: Any, page: Any, first: bool) -> list[tuple[str, str]]:
     if finding.census:
         notes.append(("note", finding.census))
     for guard in finding.guards:
-        where = f"line {guard.place.line}" if guard.place.path == finding.place.path else f"{guard.place.path}:{guard.place.line}"
+        where = (
+            f"line {guard.place.line}"
+            if guard.place.path == finding.place.path
+            else f"{guard.place.path}:{guard.place.line}"
+        )
         notes.append(("no guard", f"{guard.kind} ({where}): {guard.why_not}"))
     if first and finding.interleaving:
         notes.append(("two writers", "\n".join(["", *_steps(finding.interleaving)])))
@@ -105,7 +128,9 @@ def _notes(finding: Any, page: Any, first: bool) -> list[tuple[str, str]]:
     confidence = finding.confidence + (f" ({'; '.join(reasons)})" if reasons else "")
     if page is not None and page.status == "preview":
         confidence += " · preview"
-    notes.append(("confidence", f"{confidence} · noclobber rule {finding.code}" + (f" · {finding.url}" if finding.url else "")))
+    notes.append(
+        ("confidence", f"{confidence} · noclobber rule {finding.code}" + (f" · {finding.url}" if finding.url else ""))
+    )
     return notes
 
 
@@ -123,11 +148,12 @@ def _steps(steps: Any) -> list[str]:
     ]
     edge = max(sum(map(width, text)) for text in before)
     return [
-        f"  {text}{' ' * (edge - sum(map(width, text)))}    {one_line(step.state)}".rstrip() for text, step in zip(before, steps)
+        f"  {text}{' ' * (edge - sum(map(width, text)))}    {one_line(step.state)}".rstrip()
+        for text, step in zip(before, steps)
     ]
 
 
-# --- the code's own lines -------------------------------------------------------------------------------------------------
+# --- the code's own lines ---------------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True)
@@ -142,7 +168,8 @@ class _Mark:
 
 
 def _marks(finding: Any) -> dict[str, list[_Mark]]:
-    """path → marks by line, the finding's own file first. A related place that is the finding's place only gives it its label."""
+    """path → marks by line, the finding's own file first. A related place that is the finding's place only gives it its
+    label."""
     marks: dict[str, list[_Mark]] = {finding.place.path: []}
     label = ""
     seen = set()
@@ -180,10 +207,15 @@ def _snippet(marks: list[_Mark], text: Any, gutter: int) -> list[Row]:
         cells = [_cell(char) for char in source]
         low, high = _window(cells, here)
         lead = "… " if low else ""
-        rows.append([
-            (f"{number:>{gutter}} | ", "gutter"),
-            (lead + "".join(cell for cell, _ in cells[low:high]).rstrip() + (" …" if high < len(cells) else ""), ""),
-        ])
+        rows.append(
+            [
+                (f"{number:>{gutter}} | ", "gutter"),
+                (
+                    lead + "".join(cell for cell, _ in cells[low:high]).rstrip() + (" …" if high < len(cells) else ""),
+                    "",
+                ),
+            ]
+        )
         if not source.strip():
             continue
         for mark in here:
@@ -194,14 +226,19 @@ def _snippet(marks: list[_Mark], text: Any, gutter: int) -> list[Row]:
             length = max(1, sum(columns for _, columns in cells[start:end]))
             style = "primary" if mark.primary else "secondary"
             underline = ("^" if mark.primary else "-") * length
-            rows.append([
-                (f"{' ' * gutter} | ", "gutter"), (" " * blank, ""), (f"{underline} {mark.label}".rstrip(), style),
-            ])
+            rows.append(
+                [
+                    (f"{' ' * gutter} | ", "gutter"),
+                    (" " * blank, ""),
+                    (f"{underline} {mark.label}".rstrip(), style),
+                ]
+            )
     return rows
 
 
 def _cell(char: str) -> tuple[str, int]:
-    """(what is shown for a character of code, columns it takes). Nothing that could steer a terminal or reorder the line."""
+    """(what is shown for a character of code, columns it takes). Nothing that could steer a terminal or reorder the
+    line."""
     if char == "\t":
         return " " * TAB, TAB
     if not char.isprintable() and char != "\u3000":

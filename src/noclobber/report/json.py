@@ -1,4 +1,5 @@
 """The JSON document of DESIGN §8; `version` changes when a key changes its meaning."""
+
 from __future__ import annotations
 
 import json
@@ -23,18 +24,28 @@ def document(settled: Any, findings: list[Any]) -> dict[str, Any]:
         "version": VERSION,
         "findings": [_finding(finding) for finding in findings],
         "errors": [
-            {"code": error.code, "path": error.path, "line": error.line, "message": error.message} for error in settled.errors
+            {"code": error.code, "path": error.path, "line": error.line, "message": error.message}
+            for error in settled.errors
         ],
         "summary": {
-            "files": numbers.files, "analysed": numbers.analysed, "failed": numbers.failed, "findings": dict(numbers.findings),
-            "suppressed": numbers.suppressed, "baselined": numbers.baselined, "fixable": numbers.fixable,
+            "files": numbers.files,
+            "analysed": numbers.analysed,
+            "failed": numbers.failed,
+            "findings": dict(numbers.findings),
+            "suppressed": numbers.suppressed,
+            "baselined": numbers.baselined,
+            "fixable": numbers.fixable,
         },
     }
 
 
 def _place(place: Any) -> dict[str, Any]:
     return {
-        "path": place.path, "line": place.line, "column": place.column, "end_line": place.end_line, "end_column": place.end_column,
+        "path": place.path,
+        "line": place.line,
+        "column": place.column,
+        "end_line": place.end_line,
+        "end_column": place.end_column,
     }
 
 
@@ -46,7 +57,8 @@ def _finding(finding: Any) -> dict[str, Any]:
             "title": finding.fix.title,
             "edits": [
                 {
-                    "start": {"line": edit.start[0], "column": edit.start[1]}, "end": {"line": edit.end[0], "column": edit.end[1]},
+                    "start": {"line": edit.start[0], "column": edit.start[1]},
+                    "end": {"line": edit.end[0], "column": edit.end[1]},
                     "text": edit.text,
                 }
                 for edit in finding.fix.edits
@@ -67,12 +79,16 @@ def _finding(finding: Any) -> dict[str, Any]:
         **_place(finding.place),
         "function": finding.function,
         "record": finding.record,
-        "related": [{"role": related.role, **_place(related.place), "message": related.message} for related in finding.related],
+        "related": [
+            {"role": related.role, **_place(related.place), "message": related.message} for related in finding.related
+        ],
         "guards": [
-            {"path": guard.place.path, "line": guard.place.line, "kind": guard.kind, "why_not": guard.why_not} for guard in finding.guards
+            {"path": guard.place.path, "line": guard.place.line, "kind": guard.kind, "why_not": guard.why_not}
+            for guard in finding.guards
         ],
         "interleaving": [
-            {"worker": step.worker, "line": step.line, "text": step.text, "state": step.state} for step in finding.interleaving
+            {"worker": step.worker, "line": step.line, "text": step.text, "state": step.state}
+            for step in finding.interleaving
         ],
         "help": finding.help,
         "teach": finding.teach,

@@ -17,7 +17,7 @@ def _same(walker: Any, args: Any, node: Any, state: State) -> Value:
     if value is None:
         return walker.values.const(None)
     for part in args.all():
-        walker.looked_at_converted(state, part)
+        walker.looked_at(state, part, "converted")
     literal = value.literal
     if isinstance(literal, (str, int, float, bool)) and len(args.positional) == 1 and isinstance(node_name(node), str):
         return value
@@ -93,7 +93,7 @@ def _dumps(walker: Any, args: Any, node: Any, state: State) -> Value:
 def _derived(walker: Any, args: Any, node: Any, state: State) -> Value:
     given = args.all()
     for value in given:
-        walker.looked_at_converted(state, value)
+        walker.looked_at(state, value, "converted")
     return walker.values.make(frozenset().union(*(walker.deep(state, v) for v in given)) - {CONST} or frozenset((CONST,))) if given else walker.values.const(None)
 
 

@@ -420,7 +420,6 @@ class Stores(SqlRunner, Orm):
         if seen:
             state.unchecked -= seen
 
-    looked_at_converted = looked_at
 
     def escapes(self, state: State, value: Value, how: str) -> None:
         for part in self.parts(state, value) if value.objs else (value,):
