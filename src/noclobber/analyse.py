@@ -194,7 +194,7 @@ class _Run:
             if self.confirmed(claim, caller, depth + 1):
                 from noclobber.trace.questions import Mark
 
-                call = next((call[-1] for event in events for call in event.ctx.calls[:1] if len(call) == 2 and hasattr(call[-1], "at")), None)
+                call = next((call[1] for event in events for call in event.ctx.calls[:1] if hasattr(call[1], "at")), None)
                 if call is not None:
                     claim.related.append(Mark("call", call, f"called without a guard in {caller.qualname}()"))
                 claim.doubts -= {"parameter"}
@@ -254,3 +254,19 @@ class _Run:
 def explain(path: str, line: int) -> Optional[str]:
     """For `noclobber stores explain PATH:LINE`: which vocabulary entry matched each call on that line. None: nothing there."""
     return None
+
+
+def traces(data: bytes, path: str, vocabulary: Any, only: Optional[str] = None) -> Any:
+    """(name, trace, module) of every scope of a file, for contributors. Raises SourceError."""
+    source = Source.decode(path, data)
+    index, _ = index_module(source)
+    run = _Run(source, index, vocabulary, path)
+    for name in ["<module>", *index.functions]:
+        if only is not None and name != only:
+            continue
+        scope = run.scope(name)
+        trace = run.walk(scope)[0] if scope is not None else None
+        if trace is not None:
+            yield name, trace, run.module
+    for failure in run.failures:
+        print(failure)

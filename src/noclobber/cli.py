@@ -29,7 +29,8 @@ COMMANDS = {
     "version": "show the version",
 }
 SHORT_HELP = f"""\
-noclobber {__version__}: finds code that reads shared state, changes it and writes it back without checking that nobody else did
+noclobber {__version__}: finds code that reads shared state, changes it and writes it back without checking that
+nobody else did
 
 {chr(10).join(f"  noclobber {name:<8} {text}" for name, text in COMMANDS.items())}
 
@@ -335,7 +336,8 @@ def _check(arguments: list[str]) -> int:
         complain(f"warning: {warning}")
     for selector, slug in sorted({pair for item in run.items[:1] for pair in item.config.selection.held_back}):
         complain(
-            f"warning: {selector} ({slug}) is right less than nine times in ten on code that was read: it needs --preview"
+            f"warning: {selector} ({slug}) is right less than nine times in ten, on code that was read: "
+            "it needs --preview"
         )
     if options.verbose:
         complain(f"settings: {main_config.file or 'defaults'}; root: {main_config.root}")

@@ -366,6 +366,7 @@ class Ask:
     def __init__(self, module: Module) -> None:
         self.module = module
         self._writers: dict[tuple, list] = {}
+        self._hooks: dict[str, list] = {}
 
     # --- names -------------------------------------------------------------------------------------------------------------
     def name(self, module: Module, name: str) -> Optional[tuple]:
@@ -444,6 +445,21 @@ class Ask:
                         found += [(scope, value) for value in _self_assigns(definition, name)]
             self._writers[key] = found
         return self._writers[key]
+
+    # --- hooks -----------------------------------------------------------------------------------------------------------------
+    def hooks(self, event: str) -> list:
+        """Functions of the module registered for a library's event: `@listens_for(target, "begin")`."""
+        if event not in self._hooks:
+            found = []
+            for key, info in self.module.index.functions.items():
+                if any(text.split("(")[0].rsplit(".", 1)[-1] in ("listens_for", "listen", "receiver") for text in info.decorators):
+                    scope = self.module.scope(key)
+                    definition = scope.definition()
+                    for decorator in definition.decorators if definition is not None else ():
+                        if isinstance(decorator, ir.Call) and any(isinstance(a.value, ir.Const) and a.value.value == event for a in decorator.args):
+                            found.append(scope)
+            self._hooks[event] = found
+        return self._hooks[event]
 
     # --- callers -------------------------------------------------------------------------------------------------------------
     def callers(self, scope: Scope) -> list:

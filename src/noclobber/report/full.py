@@ -142,10 +142,9 @@ def _suppressed(finding: Any) -> str:
 def _steps(steps: Any) -> list[str]:
     """The interleaving as a table: worker, line, what it does, what the record then holds."""
     digits = max((len(str(step.line)) for step in steps if step.line), default=0)
-    before = [
-        f"{step.worker}  {f'line {step.line}' if step.line else '':<{digits + 5 if digits else 0}}  {one_line(step.text)}".rstrip()
-        for step in steps
-    ]
+    column = digits + len("line ") if digits else 0
+    places = [f"line {step.line}" if step.line else "" for step in steps]
+    before = [f"{step.worker}  {where:<{column}}  {one_line(step.text)}".rstrip() for step, where in zip(steps, places)]
     edge = max(sum(map(width, text)) for text in before)
     return [
         f"  {text}{' ' * (edge - sum(map(width, text)))}    {one_line(step.state)}".rstrip()

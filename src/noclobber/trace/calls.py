@@ -321,6 +321,11 @@ class Calls:
         if done is not None:
             return done
         last = dotted.rsplit(".", 1)[-1]
+        if callee.dotted != dotted:
+            # `from app.db import session; session.get(…)`: an imported object, known by its habitual name at best.
+            done = self.library_method(self.values.replace(callee, ref=None), last, args, node, state)
+            if done is not None:
+                return done
         if self.vocabulary.match("no_return", last):
             self.throw(state, frozenset(("Exception",)))
             raise Dead
@@ -362,7 +367,7 @@ class Calls:
 
     def call_local(self, key: tuple, args: Arguments, node: Any, state: State) -> Value:
         definition, scope, excerpt, closure, self_value = self.local_functions[key]
-        mark = ("local", key[0])
+        mark = ("local", key[0], key[1])
         if mark in self.active or len(self.frames) > MAX_DEPTH + 2 or self.steps > MAX_STEPS:
             return self.values.derived(args.all() or [self.values.unknown])
         outer = self.frames[-1]
@@ -378,7 +383,10 @@ class Calls:
 
         name = definition.name if isinstance(definition, ir.FunctionDef) else "<lambda>"
         function = scope.qualname if closure is None else f"{scope.qualname}.{name}"
-        frame = Frame(scope, excerpt, function, self.frames[-1].calls + ((id(node.at), self.site(node)),), closure)
+        entry: tuple = (id(node.at), self.site(node))
+        if closure is not None and isinstance(mark, tuple) and mark[0] == "local" and self.frames[-1].calls != mark[2]:
+            entry += ("callback",)
+        frame = Frame(scope, excerpt, function, self.frames[-1].calls + (entry,), closure)
         policies = self.policies_of(definition, state) if isinstance(definition, ir.FunctionDef) and definition.decorators else []
         env = self.bind_parameters(definition, args, self_value, state, frame)
         inner = state.with_env(env)

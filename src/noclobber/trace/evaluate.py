@@ -717,7 +717,8 @@ class Evaluator:
             if obj.kind in ("row", "path", "part", "instance") and obj.origin is not None:
                 if event is None:
                     event = self.event(Change, node, state, path, obj=oid, field=path, value=self.flat(state, value), op=op,
-                                       base=frozenset((obj.origin,)), row=obj.read)
+                                       base=frozenset((obj.origin, Origin("read", obj.read))) if obj.read is not None and obj.kind != "part"
+                                       else frozenset((obj.origin,)), row=obj.read)
                 mark = (path, event.n)
                 if mark not in obj.changed or mark not in obj.pending:
                     state.put(oid, obj.but(changed=obj.changed | {mark}, pending=obj.pending | {mark}))

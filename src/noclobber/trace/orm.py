@@ -49,6 +49,8 @@ class Orm:
                 return self.values.origin(Origin("global", f"{cls.type_name}.{name}"), ref=("function", method, None), name=name)
             if name == "__table__":
                 return base
+            if name in ("c", "columns") and cls.assign(name) is None:
+                return self.values.make(base.origins, ref=("columns", base))
             if self.orm_of_class(cls) is not None and not name.startswith("_"):
                 return self.column(base, name)
             constant = self.class_constant(cls, name, state)
@@ -561,7 +563,7 @@ class Orm:
         query = value.query
         written = {name for name, _ in query.sets}
         if verb == "delete":
-            written = {column for column, _, _ in query.filters}
+            written = {column for column, _, _ in query.filters if self.vocabulary.match("state_column", column)}
         predicates = [(column, op, v) for column, op, v in query.filters if column]
         key, preconditions = self.split_predicates(predicates, written)
         key = tuple((self.key_name(c), v) for c, v in key)

@@ -71,6 +71,9 @@ def column_of(trace: Trace, origin: Origin) -> Optional[str]:
 def same(trace: Trace, read: Read, write: Write) -> str:
     """yes / maybe / no: does the write go to the record that was read?"""
     def key_from_read(column: str, value: Value) -> bool:
+        if column == "entity":
+            # The object that was read is written back: it carries its key.
+            return any(o.kind == "read" and o.n == read.n for o in value.origins)
         for origin in value.same:
             if origin.kind == "read" and origin.n == read.n:
                 name = column_of(trace, origin)
@@ -81,9 +84,15 @@ def same(trace: Trace, read: Read, write: Write) -> str:
     return same_record(read.record, write.record, key_from_read=key_from_read)
 
 
-def guard_between(trace: Trace, read: Read, write: Event) -> Optional[Lock]:
-    """The lock that is held from before (or with) the read until the write, or None."""
-    for lock in sorted(write.ctx.held, key=lambda lock: lock.n):
+def guard_between(trace: Trace, read: Read, write: Event, change: Optional[Event] = None) -> Optional[Lock]:
+    """The lock that is held from before (or with) the read until the write, or None.
+
+    change: of a unit of work. A row lock that was held there is held at the flush as well: the commit ends both.
+    """
+    held = write.ctx.held
+    if change is not None:
+        held |= frozenset(lock for lock in change.ctx.held if lock.scope == "tx")
+    for lock in sorted(held, key=lambda lock: lock.n):
         if lock.kind not in GUARDS:
             continue
         if lock.n == read.n and read.lock is not None or lock.source == read.n:
@@ -146,8 +155,10 @@ def anchor(event: Event, scope: Event) -> Site:
     """The place of an event seen from the function of `scope`: the call in that function through which it happens."""
     depth = len(scope.ctx.calls)
     calls = event.ctx.calls
-    if len(calls) > depth and calls[:depth] == scope.ctx.calls and isinstance(calls[depth][-1], Site):
-        return calls[depth][-1]
+    while len(calls) > depth and calls[:len(scope.ctx.calls)] == scope.ctx.calls and isinstance(calls[depth][1], Site):
+        if len(calls[depth]) == 2:
+            return calls[depth][1]
+        depth += 1  # a callback that was handed in: the line stands in it
     return event.site
 
 
@@ -255,7 +266,7 @@ def derived_changes(trace: Trace) -> Iterator[Derived]:
                 continue
             read = trace.events[change.row] if change.row is not None else None
             start = read if isinstance(read, Read) else change
-            guard = guard_between(trace, read, write) if isinstance(read, Read) else guard_held(change, write)
+            guard = guard_between(trace, read, write, change if write.unit else None) if isinstance(read, Read) else guard_held(change, write)
             if guard is not None:
                 continue
             field = str(change.field[0])

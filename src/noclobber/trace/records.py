@@ -51,6 +51,11 @@ def _same_template(a: Value, b: Value, depth: int) -> Optional[str]:
     right = b.shape.parts if type(b.shape) is Template else (str(b.shape.value),) if type(b.shape) is Lit else None
     if left is None or right is None:
         return None
+    left, right = _without_common_ends(list(left), list(right), depth)
+    if not left and not right:
+        return YES
+    if not left or not right:
+        return NO
     if len(left) != len(right):
         return _ends_differ(left, right)
     answer = YES
@@ -65,6 +70,20 @@ def _same_template(a: Value, b: Value, depth: int) -> Optional[str]:
         else:
             return _ends_differ(left, right)
     return answer
+
+
+def _without_common_ends(left: list, right: list, depth: int) -> tuple:
+    """Both shapes without the pieces that are the same at either end."""
+    for end in (0, -1):
+        while left and right:
+            one, two = left[end], right[end]
+            if isinstance(one, str) and isinstance(two, str):
+                if one != two:
+                    break
+            elif not (isinstance(one, Value) and isinstance(two, Value)) or same_value(one, two, depth - 1) != YES:
+                break
+            del left[end], right[end]
+    return tuple(left), tuple(right)
 
 
 def _ends_differ(left: tuple, right: tuple) -> str:

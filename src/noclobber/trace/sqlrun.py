@@ -297,7 +297,10 @@ class SqlRunner:
             if expression.self_columns:
                 server |= {c for c in expression.self_columns if isinstance(c, str)}
             columns.append((name, value))
-        written = {name for name, _ in columns} | ({p.column for p in where if isinstance(p.column, str)} if verb == "delete" else set())
+        written = {name for name, _ in columns}
+        if verb == "delete":
+            # A DELETE writes every column, but what says which row is its key: only a state or version column is a condition.
+            written |= {p.column for p in where if isinstance(p.column, str) and self.vocabulary.match("state_column", p.column)}
         predicates = []
         for predicate in where:
             column = predicate.column if isinstance(predicate.column, str) else None

@@ -205,6 +205,8 @@ class Stores(SqlRunner, Orm):
             key += [(name[5:], value) for name, value in self.receiver_keys(receiver, state).items()]
         for param, value in bound.by_role.get("key", ()):
             key.append((param, value))
+        for _, value in bound.by_role.get("entity", ()):
+            key.append(("entity", value))
         table = None
         for _, value in bound.by_role.get("table", ()):
             table = value
@@ -289,9 +291,15 @@ class Stores(SqlRunner, Orm):
         sent += [value for name, value in bound.extra if name == "params"]
         for value in sent:
             for name, inner in self.header_items(value, state):
-                if self.is_witness_step(name) and any(o.kind in ("read", "param") for o in inner.same) and not _is_changed_version(inner):
+                if self.is_witness_step(name) and self.came_from_read(inner, state):
                     found.append(Precondition("witness", name, inner))
         return found
+
+    def came_from_read(self, value: Value, state: State) -> bool:
+        """Is it a version that was read, or one more than it (some servers want the next one), or one that was handed in?"""
+        if any(o.kind == "param" for o in value.same):
+            return True
+        return any(o.kind == "read" and any(self.is_witness_step(str(step)) for step in o.path) for o in self.deep(state, value))
 
     # --- stores ---------------------------------------------------------------------------------------------------------------------
     def op_read(self, spec: Any, bound: Any, receiver: Optional[Value], args: Any, node: Any, state: State, doubt: str) -> Optional[Value]:
@@ -453,6 +461,7 @@ class Stores(SqlRunner, Orm):
         for value in args.all():
             flags |= frozenset(self.isolation_flags(value))
         token = self.open_transaction(spec, flags, node, state)
+        self.run_hooks("begin", receiver, node, state)
         return self.values.make(receiver.origins if receiver is not None else NOTHING, typ=typ, ref=("transaction", spec, token),
                                 flags=flags, objs=receiver.objs if receiver is not None else NOTHING)
 
@@ -466,6 +475,18 @@ class Stores(SqlRunner, Orm):
         token = Lock(kind, event.n, "block")
         state.held |= {token}
         return token
+
+    def run_hooks(self, event: str, receiver: Optional[Value], node: Any, state: State) -> None:
+        """Functions of the module that a library runs on such an event (`@listens_for(engine, "begin")`)."""
+        from .builtins import _arguments
+        from .calls import Dead
+
+        for scope in self.ask.hooks(event):
+            if scope.key not in self.active:
+                try:
+                    self.call_scope(scope, _arguments(receiver if receiver is not None else self.values.unknown), node, state)
+                except Dead:
+                    pass
 
     def close_transaction(self, token: Optional[Lock], state: State) -> None:
         """The end of a transaction drops its row locks, unless an outer one is still open."""
@@ -804,10 +825,6 @@ def _literal(value: Any) -> Any:
     if parts and isinstance(parts[0], str):
         return parts[0]  # enough for a URL's scheme
     return UNGIVEN
-
-
-def _is_changed_version(value: Value) -> bool:
-    return bool(value.incr)
 
 
 def _outcome_kind(shows: list, spec: Any) -> str:

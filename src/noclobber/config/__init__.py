@@ -14,6 +14,7 @@ from functools import cached_property
 from typing import Any, NamedTuple
 
 from noclobber import knowledge
+from noclobber.config.places import locate, locate_item
 from noclobber.files import display
 
 CONFIG_FILES = (".noclobber.toml", "noclobber.toml", "pyproject.toml")
@@ -608,198 +609,14 @@ def _check_fixed(selectors: Sequence[str], what: str) -> None:
 
 
 def _check_version(wanted: str, shown: str, line: int, column: int) -> None:
-    from noclobber import __version__
-
     if not wanted:
         return
+    from noclobber import __version__
+    from noclobber.config.versions import version_fits
+
     try:
         fits = version_fits(__version__, wanted)
     except ValueError:
         raise ConfigError(f"`required-version` is no version specifier: `{wanted}`", shown, line, column) from None
     if not fits:
         raise ConfigError(f"noclobber {wanted} is required, this is {__version__}", shown, line, column)
-
-
-def version_fits(version: str, wanted: str) -> bool:
-    """Whether `version` satisfies all of `wanted` (">=0.4,<0.5", "==0.4.*", "~=0.4.1", "0.4.0"). Raises ValueError."""
-    return all([_fits(version, clause.strip()) for clause in wanted.split(",")])  # a list: look at all of them
-
-
-def _fits(version: str, clause: str) -> bool:
-    mark = next((mark for mark in ("==", "!=", ">=", "<=", "~=", ">", "<") if clause.startswith(mark)), "")
-    text = clause[len(mark) :].strip()
-    mark = mark or "=="
-    if text.endswith(".*") and mark in ("==", "!="):
-        wanted = _release(text[:-2])[0]
-        return (_release(version)[0][: len(wanted)] == wanted) == (mark == "==")
-    left, right = _ordered(version), _ordered(text)
-    if mark == "~=":
-        head = _release(text)[0][:-1]
-        if not head:
-            raise ValueError(clause)
-        return left >= right and _release(version)[0][: len(head)] == head
-    return {
-        "==": left == right,
-        "!=": left != right,
-        ">=": left >= right,
-        "<=": left <= right,
-        ">": left > right,
-        "<": left < right,
-    }[mark]
-
-
-def _release(version: str) -> tuple[tuple[int, ...], str]:
-    """((0, 4, 1), "rc1") of "0.4.1rc1"."""
-    parts: list[int] = []
-    rest = version.strip().lstrip("vV")
-    while rest:
-        digits = len(rest) - len(rest.lstrip("0123456789"))
-        if not digits:
-            break
-        parts.append(int(rest[:digits]))
-        rest = rest[digits:]
-        if not rest.startswith(".") or not rest[1:2].isdigit():
-            break
-        rest = rest[1:]
-    if not parts:
-        raise ValueError(version)
-    return tuple(parts), rest.lstrip(".-_")
-
-
-def _ordered(version: str) -> tuple[tuple[int, ...], int, str]:
-    """Sorts dev, a, b, rc before the release and post after it."""
-    numbers, rest = _release(version)
-    while len(numbers) > 1 and numbers[-1] == 0:
-        numbers = numbers[:-1]
-    rest = rest.partition("+")[0]
-    rank = 0 if not rest else 1 if rest.startswith("post") else -1 if rest[:1] in "abr" else -2
-    return numbers, rank, rest
-
-
-# --- where a key stands in the text -----------------------------------------------------------------------------------
-
-
-def locate(text: str, keys: tuple[str | int, ...]) -> tuple[int, int]:
-    """(line, column) of a key or table header in TOML text that parses; of its nearest parent; (0, 0) for none.
-
-    The n-th `[[a.b]]` is ("a", "b", n).
-    """
-    places = _places(text)
-    while keys:
-        if keys in places:
-            return places[keys]
-        keys = keys[:-1]
-    return 0, 0
-
-
-def locate_item(text: str, keys: tuple[str | int, ...], item: object) -> tuple[int, int] | None:
-    """(line, column) of the string `item` behind a key: an element of its list or a key of its table."""
-    if not isinstance(item, str):
-        return None
-    deeper = _places(text).get((*keys, item))
-    if deeper:
-        return deeper
-    line, column = locate(text, keys)
-    lines = text.split("\n")
-    for number in range(line, len(lines) + 1):
-        start = column if number == line else 0
-        for quoted in (f'"{item}"', f"'{item}'"):
-            at = lines[number - 1].find(quoted, start)
-            if at >= 0:
-                return number, at + 1
-    return None
-
-
-def _places(text: str) -> dict[tuple[str | int, ...], tuple[int, int]]:
-    """A light scan: (line, column) of every table header and every key that starts a line. Trusts that the text is
-    TOML."""
-    places: dict[tuple[str | int, ...], tuple[int, int]] = {}
-    counts: dict[tuple[str | int, ...], int] = {}
-    table: tuple[str | int, ...] = ()
-    at, length, line, line_start = 0, len(text), 1, 0
-    while at < length:
-        char = text[at]
-        if char in " \t\r\ufeff":
-            at += 1
-        elif char == "\n":
-            at, line = at + 1, line + 1
-            line_start = at
-        elif char == "#":
-            at = _line_end(text, at)
-        elif char == "[":
-            double = text.startswith("[[", at)
-            where = (line, at - line_start + 1)
-            names, at = _key(text, at + (2 if double else 1))
-            table = ()
-            for part in names[:-1]:
-                table = (*table, part)
-                if table in counts:
-                    table = (*table, counts[table])
-            table = (*table, *names[-1:])
-            places.setdefault(table, where)
-            if double:
-                counts[table] = counts.get(table, -1) + 1
-                table = (*table, counts[table])
-                places[table] = where
-            at = _line_end(text, at)
-        else:
-            where = (line, at - line_start + 1)
-            start = at
-            names, at = _key(text, at)
-            for count in range(1, len(names) + 1):
-                places.setdefault((*table, *names[:count]), where)
-            at = max(_value_end(text, at), start + 1)
-            breaks = text.count("\n", start, at)
-            if breaks:
-                line += breaks
-                line_start = text.rfind("\n", start, at) + 1
-    return places
-
-
-def _line_end(text: str, at: int) -> int:
-    end = text.find("\n", at)
-    return len(text) if end < 0 else end
-
-
-def _key(text: str, at: int) -> tuple[tuple[str, ...], int]:
-    """The dotted key at `at`, and the position of the `=` or `]` behind it."""
-    names: list[str] = []
-    name = ""
-    while at < len(text) and text[at] not in "=]\n":
-        char = text[at]
-        if char in "\"'":
-            end = at + 1
-            while end < len(text) and text[end] not in (char, "\n"):
-                end += 2 if text[end] == "\\" and char == '"' else 1
-            name += text[at + 1 : end]
-            at = end + 1
-            continue
-        if char == ".":
-            names.append(name)
-            name = ""
-        elif char not in " \t":
-            name += char
-        at += 1
-    return (*names, name), at
-
-
-def _value_end(text: str, at: int) -> int:
-    """The end of the line on which the value that starts at `at` ends."""
-    depth = 0
-    while at < len(text):
-        char = text[at]
-        if char == "\n" and depth == 0:
-            return at
-        if char == "#":
-            at = _line_end(text, at)
-            continue
-        if char in "\"'":
-            mark = char * 3 if text.startswith(char * 3, at) else char
-            at += len(mark)
-            while at < len(text) and not text.startswith(mark, at):
-                at += 2 if text[at] == "\\" and char == '"' else 1
-            at += len(mark)
-            continue
-        depth += (char in "[{") - (char in "]}")
-        at += 1
-    return at

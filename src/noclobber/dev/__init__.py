@@ -1,0 +1,1 @@
+"""Contributor commands: `python -m noclobber.dev`."""

@@ -1,0 +1,57 @@
+"""`python -m noclobber.dev print-trace FILE [--function NAME]`: events, values and guards of each scope, as rules see them."""
+from __future__ import annotations
+
+import argparse
+import sys
+from typing import Any, Sequence
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    cli = argparse.ArgumentParser(prog="python -m noclobber.dev", description=__doc__)
+    commands = cli.add_subparsers(dest="command", required=True)
+    trace = commands.add_parser("print-trace", help="print the trace of each scope of a file")
+    trace.add_argument("file")
+    trace.add_argument("--function", help="only this function (qualified name)")
+    args = cli.parse_args(argv)
+    return print_trace(args.file, args.function)
+
+
+def print_trace(path: str, only: str | None = None, out: Any = None) -> int:
+    """Print the trace of every scope of a file (or of one). Returns an exit code: 2 when the file cannot be read."""
+    from noclobber import knowledge
+    from noclobber.analyse import traces
+    from noclobber.resolve import SourceError
+
+    out = out or sys.stdout
+    try:
+        with open(path, "rb") as stream:
+            data = stream.read()
+        for name, trace, module in traces(data, path, knowledge.load().vocabulary, only):
+            print(f"== {name}" + (f"  (incomplete: {', '.join(sorted(map(str, trace.incomplete)))})" if trace.incomplete else ""), file=out)
+            for event in trace.events:
+                print(f"  {event.n:3} {_line(event):>5}  {event.kind:7} {event.describe()}", file=out)
+                held = ", ".join(f"{lock.kind}#{lock.n}" for lock in sorted(event.ctx.held, key=lambda lock: lock.n))
+                more = [f"held: {held}" if held else "", f"loops: {event.ctx.loops}" if event.ctx.loops else "",
+                        f"decided by: {sorted({f'{o.kind}{o.n}' for o in event.ctx.control})}" if event.ctx.control else ""]
+                if any(more):
+                    print(" " * 18 + " · ".join(filter(None, more)), file=out)
+            if trace.unchecked:
+                print(f"      outcome never looked at: {sorted(trace.unchecked)}", file=out)
+    except (OSError, SourceError) as error:
+        print(f"noclobber.dev: {path}: {error}", file=sys.stderr)
+        return 2
+    return 0
+
+
+def _line(event: Any) -> str:
+    from noclobber.trace.positions import place
+
+    try:
+        return str(place(event.site.excerpt, event.site.at)[0])
+    except LookupError:
+        return "?"
+
+
+if __name__ == "__main__":
+    sys.setrecursionlimit(20_000)
+    raise SystemExit(main())
