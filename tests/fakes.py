@@ -1,4 +1,5 @@
 """Rules, settings and findings made up for the tests of what comes behind the analysis."""
+
 from __future__ import annotations
 
 from collections.abc import Sequence
@@ -17,10 +18,17 @@ TIMELINE = (
 )
 
 
-def page(code: str, slug: str, group: str, level: str = "recommended", severity: str = "error", **more: Any) -> knowledge.Page:
+def page(
+    code: str, slug: str, group: str, level: str = "recommended", severity: str = "error", **more: Any
+) -> knowledge.Page:
     fields: dict[str, Any] = {
-        "summary": f"what {slug} is", "family": "x", "scope": "function", "since": "0.1", "status": "preview",
-        "text": f"## What it does\n{slug}\n", "path": f"rules/catalog/{slug}.md",
+        "summary": f"what {slug} is",
+        "family": "x",
+        "scope": "function",
+        "since": "0.1",
+        "status": "preview",
+        "text": f"## What it does\n{slug}\n",
+        "path": f"rules/catalog/{slug}.md",
     }
     return knowledge.Page(code=code, slug=slug, group=group, level=level, severity=severity, **{**fields, **more})
 
@@ -43,7 +51,11 @@ PAGES = (
     page("RMW501", "effect-in-retry-loop", "effect"),
     page("RMW601", "lock-across-network", "lock", severity="warning"),
 )
-PRECEDENCE = [("stale-retry", "blind-sql-update", "check-then-act"), ("check-then-act", "unchecked-rowcount"), ("effect-in-retry-loop", "lock-across-network")]
+PRECEDENCE = [
+    ("stale-retry", "blind-sql-update", "check-then-act"),
+    ("check-then-act", "unchecked-rowcount"),
+    ("effect-in-retry-loop", "lock-across-network"),
+]
 
 
 def rules() -> knowledge.Knowledge:
@@ -65,9 +77,14 @@ def place(line: int, column: int = 5, end: int = 16, path: str = "src/pay.py") -
 def finding(name: str = "blind-sql-update", line: int = 6, column: int = 5, **more: Any) -> Finding:
     path = more.pop("path", "src/pay.py")
     fields: dict[str, Any] = {
-        "function": "transfer", "record": "accounts.balance", "message": "`accounts.balance` is overwritten from an earlier read",
+        "function": "transfer",
+        "record": "accounts.balance",
+        "message": "`accounts.balance` is overwritten from an earlier read",
         "related": (Related("read", place(4, 11, 24, path), "value read here", "row = cur.execute(SELECT)"),),
-        "statement": (line, line), "write_text": 'cur.execute(UPDATE, (new, "x"))', "obj": "accounts", "commit": "c1",
+        "statement": (line, line),
+        "write_text": 'cur.execute(UPDATE, (new, "x"))',
+        "obj": "accounts",
+        "commit": "c1",
     }
     return Finding(name, path, place(line, column, column + 11, path), **{**fields, **more})
 

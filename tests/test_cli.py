@@ -1,4 +1,5 @@
 """The command line: exit codes, what goes to stdout and what to stderr, every option."""
+
 from __future__ import annotations
 
 import io
@@ -33,8 +34,17 @@ def stand_in(data: bytes, path: str, config: Any) -> FileResult:
         if "boom" in line:
             raise ValueError("boom")
         findings += [
-            finding(name, path=path, line=number, column=1, statement=(number, number), related=(), doubts=frozenset({"process-lock"} if "low" in line else ()))
-            for word, name in WORDS.items() if word in line
+            finding(
+                name,
+                path=path,
+                line=number,
+                column=1,
+                statement=(number, number),
+                related=(),
+                doubts=frozenset({"process-lock"} if "low" in line else ()),
+            )
+            for word, name in WORDS.items()
+            if word in line
         ]
     return FileResult(path, tuple(findings), tuple(failures), {"analysed": 1.0, "seconds": 0.25})
 
@@ -67,22 +77,46 @@ def run(capsys: pytest.CaptureFixture[str]) -> Any:
 LINE = "a.py:1:1: RMW101 `accounts.balance` is overwritten from an earlier read (blind-sql-update)\n"
 
 
-# --- exit codes -----------------------------------------------------------------------------------------------------------
+# --- exit codes -------------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
     ("text", "arguments", "code"),
     [
-        ("fine", [], 0), ("bad", [], 1), ("meh", [], 1), ("bad low", [], 0), ("bad low", ["--min-confidence", "low"], 1), ("strict", [], 0),
-        ("strict", ["--strict"], 1), ("meh low", ["--strict"], 1), ("meh low", ["--strict", "--min-confidence", "high"], 0),
-        ("meh", ["--fail-on", "error"], 0), ("bad", ["--fail-on=error"], 1), ("bad", ["--fail-on", "never"], 0), ("bad", ["--exit-zero"], 0),
-        ("bad\nbad", ["--max-findings", "2"], 0), ("bad\nbad", ["--max-findings", "1"], 1), ("bad", ["--ignore", "RMW1"], 0),
-        ("bad\nmeh", ["--select", "blind-accessor-write", "-qq"], 1), ("def (", [], 1), ("def (", ["--ignore", "RMW0"], 1), ("def (", ["--exit-zero"], 0),
-        ("boom", [], 2), ("boom", ["--exit-zero"], 2), ("boom", ["--fail-on", "never"], 2), ("bad  # noclobber: ignore[RMW101] -- x", [], 0),
-        ("bad  # noclobber: ignore[RMW101] -- x", ["--no-ignores"], 1), ("bad  # noclobber: ignore[RMW101]", ["--require-reason"], 1),
-        ("bad  # noqa: RMW101", [], 0), ("x  # noclobber: ignore[RMW101] -- x", [], 1), ("meh", ["--min-severity", "error"], 0),
-        ("bad", ["--per-file-ignores", "a.py:RMW1"], 0), ("bad", ["--per-file-ignores", "b.py:RMW1"], 1), ("bad", ["--exclude", "a.py"], 0),
-        ("bad", ["--extend-exclude", "x,a.py"], 0), ("bad", ["--no-cache", "--cache-dir", "x", "-j", "2", "--isolated", "--no-progress"], 1),
+        ("fine", [], 0),
+        ("bad", [], 1),
+        ("meh", [], 1),
+        ("bad low", [], 0),
+        ("bad low", ["--min-confidence", "low"], 1),
+        ("strict", [], 0),
+        ("strict", ["--strict"], 1),
+        ("meh low", ["--strict"], 1),
+        ("meh low", ["--strict", "--min-confidence", "high"], 0),
+        ("meh", ["--fail-on", "error"], 0),
+        ("bad", ["--fail-on=error"], 1),
+        ("bad", ["--fail-on", "never"], 0),
+        ("bad", ["--exit-zero"], 0),
+        ("bad\nbad", ["--max-findings", "2"], 0),
+        ("bad\nbad", ["--max-findings", "1"], 1),
+        ("bad", ["--ignore", "RMW1"], 0),
+        ("bad\nmeh", ["--select", "blind-accessor-write", "-qq"], 1),
+        ("def (", [], 1),
+        ("def (", ["--ignore", "RMW0"], 1),
+        ("def (", ["--exit-zero"], 0),
+        ("boom", [], 2),
+        ("boom", ["--exit-zero"], 2),
+        ("boom", ["--fail-on", "never"], 2),
+        ("bad  # noclobber: ignore[RMW101] -- x", [], 0),
+        ("bad  # noclobber: ignore[RMW101] -- x", ["--no-ignores"], 1),
+        ("bad  # noclobber: ignore[RMW101]", ["--require-reason"], 1),
+        ("bad  # noqa: RMW101", [], 0),
+        ("x  # noclobber: ignore[RMW101] -- x", [], 1),
+        ("meh", ["--min-severity", "error"], 0),
+        ("bad", ["--per-file-ignores", "a.py:RMW1"], 0),
+        ("bad", ["--per-file-ignores", "b.py:RMW1"], 1),
+        ("bad", ["--exclude", "a.py"], 0),
+        ("bad", ["--extend-exclude", "x,a.py"], 0),
+        ("bad", ["--no-cache", "--cache-dir", "x", "-j", "2", "--isolated", "--no-progress"], 1),
     ],
 )
 def test_exit_code(run: Any, text: str, arguments: list[str], code: int) -> None:
@@ -112,13 +146,16 @@ def test_folder_without_python_files_warns(run: Any, here: Path) -> None:
     assert run("check", "empty", "-qq").err == ""
 
 
-# --- streams --------------------------------------------------------------------------------------------------------------
+# --- streams ----------------------------------------------------------------------------------------------------------
 
 
 def test_stdout_holds_findings_and_the_summary_goes_where_people_look(run: Any) -> None:
     write(a="bad")
     full = run("check", "--output-format", "full")
-    assert re.search(r"\n\n1 finding \(1 error\) · 1 file, 1 analysed, 0 failed · \d\.\d s\n$", full.out) and full.err == ""
+    assert (
+        re.search(r"\n\n1 finding \(1 error\) · 1 file, 1 analysed, 0 failed · \d\.\d s\n$", full.out)
+        and full.err == ""
+    )
     concise = run("check", "--output-format=concise")
     assert concise.out == LINE
     assert re.fullmatch(r"1 finding \(1 error\) · 1 file, 1 analysed, 0 failed · \d\.\d s\n", concise.err)
@@ -141,13 +178,18 @@ def test_verbose(run: Any) -> None:
     Path("tests").mkdir()
     Path("tests/t.py").write_text("bad")
     done = run("check", "-v", "a.py", "tests/t.py")
-    assert done.err == f"noclobber: settings: noclobber.toml; root: {os.getcwd()}\nnoclobber: 1 file excluded by configuration\n"
+    assert (
+        done.err
+        == f"noclobber: settings: noclobber.toml; root: {os.getcwd()}\nnoclobber: 1 file excluded by configuration\n"
+    )
     assert "no findings · 1 below the confidence asked for · 1 file" in done.out
 
 
 def test_statistics(run: Any) -> None:
     write(a="bad\nbad\nmeh")
-    assert "\n2  RMW101  blind-sql-update\n1  RMW106  blind-accessor-write  preview\n" in run("check", "--statistics").out
+    assert (
+        "\n2  RMW101  blind-sql-update\n1  RMW106  blind-accessor-write  preview\n" in run("check", "--statistics").out
+    )
     done = run("check", "--statistics", "--output-format", "json")
     assert json.loads(done.out) and "2  RMW101" in done.err
 
@@ -156,7 +198,9 @@ def test_json_tells_what_could_not_be_read(run: Any) -> None:
     write(a="def (", b="boom")
     document = json.loads(run("check", "a.py", "b.py", "c.py", "--output-format", "json").out)
     assert [(error["code"], error["path"], error["line"]) for error in document["errors"]] == [
-        ("RMW001", "a.py", 1), ("RMW009", "b.py", 1), ("RMW009", "c.py", 0),
+        ("RMW001", "a.py", 1),
+        ("RMW009", "b.py", 1),
+        ("RMW009", "c.py", 0),
     ]
     assert [found["code"] for found in document["findings"]] == ["RMW001", "RMW009"]
     assert document["summary"]["failed"] == 3
@@ -168,23 +212,32 @@ def test_outputs_into_files(run: Any) -> None:
     assert (done.code, done.out) == (1, LINE)
     assert Path("out.txt").read_text() == LINE
     assert json.loads(Path("out.json").read_text())["findings"][0]["code"] == "RMW101"
-    assert run("check", "--output", "json=no/such/x.json").err.endswith("noclobber: cannot write no/such/x.json: no such file or directory\n")
+    assert run("check", "--output", "json=no/such/x.json").err.endswith(
+        "noclobber: cannot write no/such/x.json: no such file or directory\n"
+    )
     assert run("check", "--output", "json=no/such/x.json").code == 2
 
 
 def test_suppressed_are_shown_on_request(run: Any) -> None:
     write(a="bad  # noclobber: ignore[RMW101] -- why")
     assert run("check", "-q", "--output-format", "concise").out == ""
-    assert run("check", "-q", "--output-format", "concise", "--show-suppressed").out == LINE[:-1] + " [suppressed, line 1]\n"
+    assert (
+        run("check", "-q", "--output-format", "concise", "--show-suppressed").out
+        == LINE[:-1] + " [suppressed, line 1]\n"
+    )
 
 
 def test_profile(run: Any) -> None:
     write(a="bad", b="")
     err = run("check", "--profile", "-q").err
-    assert re.match(r"profile: \d\.\d\d s, 2 files, 1 process\n  analysed +2\n  seconds +0\.500\n  slowest files\n +\d+\.\d ms  [ab]\.py\n", err)
+    assert re.match(
+        r"profile: \d\.\d\d s, 2 files, 1 process\n  analysed +2\n  seconds +0\.500\n"
+        r"  slowest files\n +\d+\.\d ms  [ab]\.py\n",
+        err,
+    )
 
 
-# --- paths ----------------------------------------------------------------------------------------------------------------
+# --- paths ------------------------------------------------------------------------------------------------------------
 
 
 def feed(monkeypatch: pytest.MonkeyPatch, data: bytes) -> None:
@@ -195,7 +248,9 @@ def test_stdin(run: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     feed(monkeypatch, b"x\nbad\n")
     assert run("check", "-", "--output-format", "concise", "-q").out.startswith("stdin:2:1: RMW101 ")
     feed(monkeypatch, b"bad\n")
-    assert run("check", "--output-format", "concise", "-q", "--stdin-filename", "sub/a.py", "-").out.startswith("sub/a.py:1:1: RMW101 ")
+    assert run("check", "--output-format", "concise", "-q", "--stdin-filename", "sub/a.py", "-").out.startswith(
+        "sub/a.py:1:1: RMW101 "
+    )
     feed(monkeypatch, b"bad\n")
     Path("sub").mkdir()
     Path("sub/noclobber.toml").write_text('fail-on = "never"\n')
@@ -249,7 +304,7 @@ def test_fail_on_counts_for_its_own_folder(run: Any) -> None:
     assert run("check", "--fail-on", "error").code == 1
 
 
-# --- mistakes of the user ---------------------------------------------------------------------------------------------------
+# --- mistakes of the user ---------------------------------------------------------------------------------------------
 
 
 TRY = "\nTry: noclobber check --help"
@@ -267,13 +322,28 @@ TRY = "\nTry: noclobber check --help"
         (["check", "--sel", "RMW1"], "unknown option `--sel`; a similar one exists: `--select`" + TRY),
         (["check", "--select"], "argument --select: expected one argument" + TRY),
         (["check", "--select", "RMW8"], "unknown rule `RMW8` in option `--select`"),
-        (["check", "--ignore", "RMW101,stale-retri"], "unknown rule `stale-retri` in option `--ignore`; did you mean `stale-retry`?"),
-        (["check", "--ignore", "RMW001"], "no file that could not be analysed can be ignored; exclude the file instead (RMW001)"),
-        (["check", "--output-format", "sarif"], "option `--output-format` must be one of full, concise, json, not `sarif`"),
+        (
+            ["check", "--ignore", "RMW101,stale-retri"],
+            "unknown rule `stale-retri` in option `--ignore`; did you mean `stale-retry`?",
+        ),
+        (
+            ["check", "--ignore", "RMW001"],
+            "no file that could not be analysed can be ignored; exclude the file instead (RMW001)",
+        ),
+        (
+            ["check", "--output-format", "sarif"],
+            "option `--output-format` must be one of full, concise, json, not `sarif`",
+        ),
         (["check", "--output", "sarif=x"], "option `--output` must name one of full, concise, json, not `sarif`"),
         (["check", "--output", "json"], "option `--output` needs FORMAT=FILE, not `json`"),
-        (["check", "--min-confidence", "hihg"], "option `--min-confidence` must be one of low, medium, high, not `hihg`; did you mean `high`?"),
-        (["check", "--per-file-ignores", "RMW1"], "option `--per-file-ignores` needs GLOB:RULES, such as 'scripts/**:RMW1,RMW5', not `RMW1`"),
+        (
+            ["check", "--min-confidence", "hihg"],
+            "option `--min-confidence` must be one of low, medium, high, not `hihg`; did you mean `high`?",
+        ),
+        (
+            ["check", "--per-file-ignores", "RMW1"],
+            "option `--per-file-ignores` needs GLOB:RULES, such as 'scripts/**:RMW1,RMW5', not `RMW1`",
+        ),
         (["check", "-j", "0"], "option `-j` needs a number from 1 on, or auto, not `0`"),
         (["check", "--config", "no.toml"], "no.toml: cannot read: No such file or directory"),
         (["rule"], "which rule? noclobber rule CODE, or --all; `noclobber rules` lists them"),
@@ -282,7 +352,10 @@ TRY = "\nTry: noclobber check --help"
         (["config", "nowhere"], "nowhere: no such file or directory"),
         (["stores", "explain", "a.py"], "explain needs PATH:LINE, such as `noclobber stores explain src/pay.py:42`"),
         (["stores", "explain", "b.py:3"], "b.py: no such file"),
-        (["version", "--vebose"], "unknown option `--vebose`; a similar one exists: `--verbose`\nTry: noclobber version --help"),
+        (
+            ["version", "--vebose"],
+            "unknown option `--vebose`; a similar one exists: `--verbose`\nTry: noclobber version --help",
+        ),
     ],
 )
 def test_mistakes(run: Any, arguments: list[str], message: str) -> None:
@@ -293,7 +366,8 @@ def test_mistakes(run: Any, arguments: list[str], message: str) -> None:
 
 def test_mistake_in_the_settings(run: Any) -> None:
     Path("pyproject.toml").write_text("[tool.noclobber]\n\nmin-confidance = 'low'\n")
-    message = "noclobber: pyproject.toml:3:1: unknown key `min-confidance` in [tool.noclobber]; did you mean `min-confidence`?\n"
+    message = "noclobber: pyproject.toml:3:1: unknown key `min-confidance` in [tool.noclobber]"
+    message += "; did you mean `min-confidence`?\n"
     for command in (["check"], ["config"], ["config", "--check"], ["stores", "list"]):
         done = run(*command)
         assert (done.code, done.err) == (2, message)
@@ -302,11 +376,12 @@ def test_mistake_in_the_settings(run: Any) -> None:
 def test_a_rule_that_is_held_back_is_told(run: Any) -> None:
     write(a="")
     assert run("check", "--select", "RMW107,RMW101").err == (
-        "noclobber: warning: RMW107 (check-then-act) is right less than nine times in ten on code that was read: it needs --preview\n"
+        "noclobber: warning: RMW107 (check-then-act) is right less than nine times in ten, on code that was read: "
+        "it needs --preview\n"
     )
 
 
-# --- the other commands -------------------------------------------------------------------------------------------------------
+# --- the other commands -----------------------------------------------------------------------------------------------
 
 
 def test_bare_and_help(run: Any) -> None:
@@ -315,13 +390,25 @@ def test_bare_and_help(run: Any) -> None:
     assert run("--help").out == run("-h").out == run("help").out == done.out
     done = run("check", "--help")
     assert done.code == 0
-    for option in ("--select", "--files-from", "--no-respect-gitignore", "--fail-on", "--show-suppressed", "--output", "--profile", "--cache-dir"):
+    for option in (
+        "--select",
+        "--files-from",
+        "--no-respect-gitignore",
+        "--fail-on",
+        "--show-suppressed",
+        "--output",
+        "--profile",
+        "--cache-dir",
+    ):
         assert option in done.out
 
 
 def test_version(run: Any) -> None:
     assert run("version").out == run("--version").out == f"noclobber {__version__}\n"
-    assert re.fullmatch(rf"noclobber {re.escape(__version__)}\nPython .*\nlibcst .*\nsqlglot .*\nrich .*\npathspec .*\n", run("version", "--verbose").out)
+    assert re.fullmatch(
+        rf"noclobber {re.escape(__version__)}\nPython .*\nlibcst .*\nsqlglot .*\nrich .*\npathspec .*\n",
+        run("version", "--verbose").out,
+    )
 
 
 def test_rule(run: Any) -> None:
@@ -334,36 +421,54 @@ def test_rule(run: Any) -> None:
     assert run("rule", "RMW101", "RMW204").out.count("## What it does") == 2
     assert run("rule", "--all").out.count("## What it does") == 16
     assert "\x1b[1m# RMW204" in run("rule", "RMW204", "--color", "always").out
-    assert run("rule", "RMW204", "--format", "markdown").out.startswith("# RMW204 orm-full-save\n\nwhat orm-full-save is\n\nstrict · info")
+    assert run("rule", "RMW204", "--format", "markdown").out.startswith(
+        "# RMW204 orm-full-save\n\nwhat orm-full-save is\n\nstrict · info"
+    )
     (data,) = json.loads(run("rule", "RMW204", "--format", "json").out)
-    assert (data["code"], data["name"], data["variants"]) == ("RMW204", "orm-full-save", [{"name": "slow", "level": "recommended", "severity": "warning"}])
+    assert (data["code"], data["name"], data["variants"]) == (
+        "RMW204",
+        "orm-full-save",
+        [{"name": "slow", "level": "recommended", "severity": "warning"}],
+    )
 
 
 def test_rules(run: Any) -> None:
     rows = run("rules").out.split("\n")
     assert rows[0].split() == ["code", "name", "level", "severity", "status", "fix", "trust", "summary"]
-    assert "RMW107  check-then-act              recommended  warning   preview  none  8/10   what check-then-act is" in rows
+    assert (
+        "RMW107  check-then-act              recommended  warning   preview  none  8/10   what check-then-act is"
+        in rows
+    )
     assert len(rows) == 18
     assert len(json.loads(run("rules", "--format", "json").out)) == 16
-    assert run("rules", "--format", "markdown").out.split("\n")[1] == "| --- | --- | --- | --- | --- | --- | --- | --- |"
+    assert (
+        run("rules", "--format", "markdown").out.split("\n")[1] == "| --- | --- | --- | --- | --- | --- | --- | --- |"
+    )
 
 
 def test_config(run: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     from noclobber import config
 
     monkeypatch.setattr(config.Config, "vocabulary", None)
-    Path("pyproject.toml").write_text('[tool.noclobber]\nfail-on = "error"\nignore = ["RMW5"]\n[tool.noclobber.per-file-ignores]\n"a*" = ["RMW1"]\n')
+    Path("pyproject.toml").write_text(
+        '[tool.noclobber]\nfail-on = "error"\nignore = ["RMW5"]\n[tool.noclobber.per-file-ignores]\n"a*" = ["RMW1"]\n'
+    )
     monkeypatch.setenv("NOCLOBBER_OUTPUT_FORMAT", "json")
     rows = run("config").out.split("\n")
     assert rows[:2] == [f"# root: {os.getcwd()}", "# file: pyproject.toml"]
     settings = {row.split(" = ")[0]: row for row in rows[2:]}
     assert re.fullmatch(r'fail-on = "error" +# pyproject\.toml:2', settings["fail-on"])
     assert re.fullmatch(r'ignore = \["RMW5"\] +# pyproject\.toml:3', settings["ignore"])
-    assert re.fullmatch(r'per-file-ignores = \{ "a\*" = \["RMW1"\] \} +# pyproject\.toml:4', settings["per-file-ignores"])
+    assert re.fullmatch(
+        r'per-file-ignores = \{ "a\*" = \["RMW1"\] \} +# pyproject\.toml:4', settings["per-file-ignores"]
+    )
     assert re.fullmatch(r'output-format = "json" +# NOCLOBBER_OUTPUT_FORMAT', settings["output-format"])
     assert re.fullmatch(r"preview = false +# default", settings["preview"])
     assert list(config.SETTINGS) == list(settings)[: len(config.SETTINGS)]
-    assert rows[-2] == "# rules that run: RMW001, RMW002, RMW004, RMW009, RMW101, RMW106, RMW204, RMW301, RMW401, RMW404, RMW601"
+    assert (
+        rows[-2]
+        == "# rules that run: RMW001, RMW002, RMW004, RMW009, RMW101, RMW106, RMW204, RMW301, RMW401, RMW404, RMW601"
+    )
     assert run("config", "--check").out == "pyproject.toml: ok\n"
     assert run("config", "--check", "--isolated").out == "no settings file; the defaults are in force\n"
 
@@ -379,7 +484,10 @@ def test_stores_explain_asks_the_analysis(run: Any, monkeypatch: pytest.MonkeyPa
 def test_stores_list_and_check(run: Any, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.undo()
     monkeypatch.chdir(tmp_path)
-    Path("noclobber.toml").write_text('[[store]]\nid = "ledger"\ntypes = ["shop.Ledger"]\nread = ["load(account: key) -> value"]\nwrite = ["put(account: key, x: payload)"]\n')
+    Path("noclobber.toml").write_text(
+        '[[store]]\nid = "ledger"\ntypes = ["shop.Ledger"]\nread = ["load(account: key) -> value"]\n'
+        'write = ["put(account: key, x: payload)"]\n'
+    )
     rows = run("stores", "list").out.split("\n")
     assert rows[0].split() == ["kind", "id", "calls", "names", "from"]
     assert rows[1].split() == ["store", "ledger", "2", "shop.Ledger", "noclobber.toml:1"]
@@ -389,7 +497,7 @@ def test_stores_list_and_check(run: Any, monkeypatch: pytest.MonkeyPatch, tmp_pa
     assert done.code == 2 and done.err.startswith("noclobber: more.toml:4: ") and "read" in done.err
 
 
-# --- colour, progress, pipes ------------------------------------------------------------------------------------------------
+# --- colour, progress, pipes ------------------------------------------------------------------------------------------
 
 
 class Terminal(io.StringIO):
@@ -400,14 +508,23 @@ class Terminal(io.StringIO):
 @pytest.mark.parametrize(
     ("choice", "environ", "terminal", "colored"),
     [
-        ("auto", {}, True, True), ("auto", {}, False, False), ("always", {"NO_COLOR": "1"}, False, True), ("never", {"FORCE_COLOR": "1"}, True, False),
-        ("auto", {"NO_COLOR": "1"}, True, False), ("auto", {"NO_COLOR": ""}, True, True), ("auto", {"FORCE_COLOR": "1"}, False, True),
-        ("auto", {"FORCE_COLOR": "0"}, False, False), ("auto", {"CLICOLOR_FORCE": "1"}, False, True),
-        ("auto", {"NO_COLOR": "1", "FORCE_COLOR": "1"}, True, False), ("auto", {"TERM": "dumb"}, True, False),
+        ("auto", {}, True, True),
+        ("auto", {}, False, False),
+        ("always", {"NO_COLOR": "1"}, False, True),
+        ("never", {"FORCE_COLOR": "1"}, True, False),
+        ("auto", {"NO_COLOR": "1"}, True, False),
+        ("auto", {"NO_COLOR": ""}, True, True),
+        ("auto", {"FORCE_COLOR": "1"}, False, True),
+        ("auto", {"FORCE_COLOR": "0"}, False, False),
+        ("auto", {"CLICOLOR_FORCE": "1"}, False, True),
+        ("auto", {"NO_COLOR": "1", "FORCE_COLOR": "1"}, True, False),
+        ("auto", {"TERM": "dumb"}, True, False),
         ("auto", {"PRE_COMMIT": "1"}, True, True),
     ],
 )
-def test_colour(monkeypatch: pytest.MonkeyPatch, choice: str, environ: dict[str, str], terminal: bool, colored: bool) -> None:
+def test_colour(
+    monkeypatch: pytest.MonkeyPatch, choice: str, environ: dict[str, str], terminal: bool, colored: bool
+) -> None:
     monkeypatch.setenv("TERM", "xterm")
     for name, value in environ.items():
         monkeypatch.setenv(name, value)
@@ -417,11 +534,17 @@ def test_colour(monkeypatch: pytest.MonkeyPatch, choice: str, environ: dict[str,
 @pytest.mark.parametrize(
     ("environ", "arguments", "shown"),
     [
-        ({}, [], True), ({"CI": "true"}, [], False), ({"PRE_COMMIT": "1"}, [], False), ({"TERM": "dumb"}, [], False), ({}, ["-q"], False),
+        ({}, [], True),
+        ({"CI": "true"}, [], False),
+        ({"PRE_COMMIT": "1"}, [], False),
+        ({"TERM": "dumb"}, [], False),
+        ({}, ["-q"], False),
         ({}, ["--no-progress"], False),
     ],
 )
-def test_progress_is_for_somebody_who_watches(monkeypatch: pytest.MonkeyPatch, environ: dict[str, str], arguments: list[str], shown: bool) -> None:
+def test_progress_is_for_somebody_who_watches(
+    monkeypatch: pytest.MonkeyPatch, environ: dict[str, str], arguments: list[str], shown: bool
+) -> None:
     monkeypatch.setenv("TERM", "xterm")
     for name, value in environ.items():
         monkeypatch.setenv(name, value)
@@ -457,11 +580,18 @@ def test_interrupt(run: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     assert (done.code, done.out, done.err) == (130, "", "noclobber: interrupted\n")
 
 
-# --- as a process -------------------------------------------------------------------------------------------------------------
+# --- as a process -----------------------------------------------------------------------------------------------------
 
 
 def process(*arguments: str, **options: Any) -> subprocess.CompletedProcess[str]:
-    return subprocess.run([sys.executable, "-m", "noclobber", *arguments], capture_output=True, text=True, encoding="utf-8", timeout=60, **options)
+    return subprocess.run(
+        [sys.executable, "-m", "noclobber", *arguments],
+        capture_output=True,
+        text=True,
+        encoding="utf-8",
+        timeout=60,
+        **options,
+    )
 
 
 def test_module_is_the_command() -> None:
@@ -477,7 +607,9 @@ def test_a_reader_that_leaves_early_is_no_error() -> None:
     assert done.stderr in ("code 141\n", "code 0\n")
     read, end = os.pipe()
     os.close(read)
-    done = subprocess.run([sys.executable, "-m", "noclobber", "rule", "--all"], stdout=end, stderr=subprocess.PIPE, text=True, timeout=60)
+    done = subprocess.run(
+        [sys.executable, "-m", "noclobber", "rule", "--all"], stdout=end, stderr=subprocess.PIPE, text=True, timeout=60
+    )
     os.close(end)
     assert (done.returncode, done.stderr) == (141, "")
 
@@ -485,7 +617,10 @@ def test_a_reader_that_leaves_early_is_no_error() -> None:
 def test_a_terminal_without_unicode(here: Path) -> None:
     write(a="x = 1\n")
     done = subprocess.run(
-        [sys.executable, "-m", "noclobber", "check"], capture_output=True, timeout=60, env={**os.environ, "PYTHONIOENCODING": "ascii", "PYTHONUTF8": "0"}
+        [sys.executable, "-m", "noclobber", "check"],
+        capture_output=True,
+        timeout=60,
+        env={**os.environ, "PYTHONIOENCODING": "ascii", "PYTHONUTF8": "0"},
     )
     assert done.returncode == 0 and done.stdout.startswith(b"no findings \\xb7 1 file")
 
@@ -495,7 +630,9 @@ def test_start_is_quick_and_light() -> None:
         "import sys, time; from noclobber.cli import main; main(['version']);"
         "print(time.process_time(), sorted({'libcst', 'rich', 'sqlglot', 'pathspec'} & set(sys.modules)))"
     )
-    out = subprocess.run([sys.executable, "-c", probe], capture_output=True, text=True, check=True, timeout=60).stdout.split("\n")[1]
+    out = subprocess.run(
+        [sys.executable, "-c", probe], capture_output=True, text=True, check=True, timeout=60
+    ).stdout.split("\n")[1]
     seconds, names = out.split(" ", 1)
     assert names == "[]"
     assert float(seconds) < 0.15
@@ -524,7 +661,12 @@ def test_a_real_terminal_gets_colour_and_no_progress_for_a_quick_run(here: Path)
 @pytest.mark.skipif(not hasattr(signal, "SIGINT"), reason="no signals")
 def test_interrupting_the_process(here: Path) -> None:
     os.mkfifo(here / "pipe.py")
-    running = subprocess.Popen([sys.executable, "-m", "noclobber", "check", "pipe.py"], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    running = subprocess.Popen(
+        [sys.executable, "-m", "noclobber", "check", "pipe.py"],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
     time.sleep(1.0)  # it waits for the pipe's writer
     running.send_signal(signal.SIGINT)
     out, err = running.communicate(timeout=20)

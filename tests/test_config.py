@@ -1,4 +1,5 @@
 """Settings: discovery, strict keys with their place, which rules are on."""
+
 from __future__ import annotations
 
 import pickle
@@ -8,7 +9,9 @@ import pytest
 from fakes import fake_rules, page  # noqa: F401
 
 from noclobber import config
-from noclobber.config import ConfigError, Resolver, Selection, Settings, locate, locate_item, version_fits
+from noclobber.config import ConfigError, Resolver, Selection, Settings
+from noclobber.config.places import locate, locate_item
+from noclobber.config.versions import version_fits
 
 pytestmark = pytest.mark.usefixtures("fake_rules")
 
@@ -78,7 +81,10 @@ def test_isolated_and_named_file(tmp_path: Path) -> None:
 
 
 def test_command_line_environment_file_default(tmp_path: Path) -> None:
-    write(tmp_path / "noclobber.toml", 'output-format = "json"\nfail-on = "error"\nignore = ["RMW101"]\nextend-exclude = ["a/"]\n')
+    write(
+        tmp_path / "noclobber.toml",
+        'output-format = "json"\nfail-on = "error"\nignore = ["RMW101"]\nextend-exclude = ["a/"]\n',
+    )
     environ = {"NOCLOBBER_OUTPUT_FORMAT": "concise"}
     found = Resolver(cwd=str(tmp_path), environ=environ).for_path(".")
     assert (found.settings.output_format, found.origins["output-format"]) == ("concise", "NOCLOBBER_OUTPUT_FORMAT")
@@ -105,27 +111,53 @@ def test_config_travels_to_workers(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ('[tool.noclobber]\nmin-confidance = "low"\n', "pyproject.toml:2:1: unknown key `min-confidance` in [tool.noclobber]; did you mean `min-confidence`?"),
+        (
+            '[tool.noclobber]\nmin-confidance = "low"\n',
+            "pyproject.toml:2:1: unknown key `min-confidance` in [tool.noclobber]; did you mean `min-confidence`?",
+        ),
         ("[tool.noclobber]\nzzz = 1\n", "pyproject.toml:2:1: unknown key `zzz` in [tool.noclobber]"),
-        ("[tool.black]\nx = 1\n[tool.noclobber.severty]\nRMW101 = 'info'\n",
-         "pyproject.toml:3:1: unknown key `severty` in [tool.noclobber]; did you mean `severity`?"),
+        (
+            "[tool.black]\nx = 1\n[tool.noclobber.severty]\nRMW101 = 'info'\n",
+            "pyproject.toml:3:1: unknown key `severty` in [tool.noclobber]; did you mean `severity`?",
+        ),
         ("[tool.noclobber]\npreview = 'yes'\n", "pyproject.toml:2:1: `preview` must be true or false"),
         ("[tool.noclobber]\nselect = 'RMW1'\n", "pyproject.toml:2:1: `select` must be a list of strings"),
         ("[tool.noclobber]\nfail-on = 3\n", "pyproject.toml:2:1: `fail-on` must be a string"),
-        ("[tool.noclobber]\nfail-on = 'eror'\n",
-         "pyproject.toml:2:1: `fail-on` must be one of error, warning, info, never, not `eror`; did you mean `error`?"),
-        ("[tool.noclobber]\npreset = 'recommended'\nselect = [\n  'RMW1',\n  'orm-ful-save',  # x\n]\n",
-         "pyproject.toml:5:3: unknown rule `orm-ful-save` in `select`; did you mean `orm-full-save`?"),
+        (
+            "[tool.noclobber]\nfail-on = 'eror'\n",
+            "pyproject.toml:2:1: `fail-on` must be one of error, warning, info, never, not `eror`;"
+            " did you mean `error`?",
+        ),
+        (
+            "[tool.noclobber]\npreset = 'recommended'\nselect = [\n  'RMW1',\n  'orm-ful-save',  # x\n]\n",
+            "pyproject.toml:5:3: unknown rule `orm-ful-save` in `select`; did you mean `orm-full-save`?",
+        ),
         ("[tool.noclobber]\nselect = ['RMW8']\n", "pyproject.toml:2:11: unknown rule `RMW8` in `select`"),
-        ("[tool.noclobber]\nignore = ['RMW001']\n",
-         "pyproject.toml:2:11: no file that could not be analysed can be ignored; exclude the file instead (RMW001)"),
-        ("[tool.noclobber.severity]\n'RMW101' = 'note'\n", "pyproject.toml:2:1: `severity` must be one of info, warning, error, not `note`"),
-        ("[tool.noclobber.per-file-ignores]\n'a/**' = ['RMW1']\n'b/**' = ['RMW1O1']\n",
-         "pyproject.toml:3:11: unknown rule `RMW1O1` in `per-file-ignores`; did you mean `RMW101`?"),
-        ("[tool.noclobber.per-file-ignores]\n'b/**' = 'RMW1'\n", "pyproject.toml:2:1: `b/**` of `per-file-ignores` must be a list of strings"),
-        ("[tool.noclobber]\nstore = 1\n", "pyproject.toml:2:1: `store` must be an array of tables: [[tool.noclobber.store]]"),
+        (
+            "[tool.noclobber]\nignore = ['RMW001']\n",
+            "pyproject.toml:2:11: no file that could not be analysed can be ignored; exclude the file instead (RMW001)",
+        ),
+        (
+            "[tool.noclobber.severity]\n'RMW101' = 'note'\n",
+            "pyproject.toml:2:1: `severity` must be one of info, warning, error, not `note`",
+        ),
+        (
+            "[tool.noclobber.per-file-ignores]\n'a/**' = ['RMW1']\n'b/**' = ['RMW1O1']\n",
+            "pyproject.toml:3:11: unknown rule `RMW1O1` in `per-file-ignores`; did you mean `RMW101`?",
+        ),
+        (
+            "[tool.noclobber.per-file-ignores]\n'b/**' = 'RMW1'\n",
+            "pyproject.toml:2:1: `b/**` of `per-file-ignores` must be a list of strings",
+        ),
+        (
+            "[tool.noclobber]\nstore = 1\n",
+            "pyproject.toml:2:1: `store` must be an array of tables: [[tool.noclobber.store]]",
+        ),
         ("[tool.noclobber]\nrequired-version = '>=99'\n", "pyproject.toml:2:1: noclobber >=99 is required, this is "),
-        ("[tool.noclobber]\nrequired-version = 'new'\n", "pyproject.toml:2:1: `required-version` is no version specifier: `new`"),
+        (
+            "[tool.noclobber]\nrequired-version = 'new'\n",
+            "pyproject.toml:2:1: `required-version` is no version specifier: `new`",
+        ),
         ("[tool.noclobber]\nselect = [\n", "pyproject.toml:3:1: not TOML: "),
         ("[tool.noclobber]\nselect = = 1\n", "pyproject.toml:2:10: not TOML: invalid value"),
         ("[tool]\nnoclobber = 1\n", "pyproject.toml:2:1: `tool.noclobber` must be a table"),
@@ -139,7 +171,10 @@ def test_mistakes_are_told_with_their_place(tmp_path: Path, text: str, message: 
 
 
 def test_mistakes_in_a_file_of_our_own(tmp_path: Path) -> None:
-    assert failure(tmp_path, "# x\n\nslect = []\n", "noclobber.toml") == "noclobber.toml:3:1: unknown key `slect`; did you mean `select`?"
+    assert (
+        failure(tmp_path, "# x\n\nslect = []\n", "noclobber.toml")
+        == "noclobber.toml:3:1: unknown key `slect`; did you mean `select`?"
+    )
 
 
 def test_mistake_on_the_command_line(tmp_path: Path) -> None:
@@ -176,9 +211,19 @@ m = 1
 @pytest.mark.parametrize(
     ("keys", "place"),
     [
-        (("a",), (1, 1)), (("c",), (4, 1)), (("quoted key",), (7, 1)), (("d", "e"), (8, 1)), (("t", "u"), (9, 1)), (("t", "u", "k"), (10, 1)),
-        (("t", "u", "k", "inner"), (10, 1)), (("r", 0), (11, 1)), (("r", 1), (13, 3)), (("r", 1, "n"), (14, 3)), (("r", 1, "sub", "m"), (16, 1)),
-        (("b",), (0, 0)), (("nowhere",), (0, 0)),
+        (("a",), (1, 1)),
+        (("c",), (4, 1)),
+        (("quoted key",), (7, 1)),
+        (("d", "e"), (8, 1)),
+        (("t", "u"), (9, 1)),
+        (("t", "u", "k"), (10, 1)),
+        (("t", "u", "k", "inner"), (10, 1)),
+        (("r", 0), (11, 1)),
+        (("r", 1), (13, 3)),
+        (("r", 1, "n"), (14, 3)),
+        (("r", 1, "sub", "m"), (16, 1)),
+        (("b",), (0, 0)),
+        (("nowhere",), (0, 0)),
     ],
 )
 def test_locate(keys: tuple, place: tuple[int, int]) -> None:
@@ -193,9 +238,20 @@ def test_locate_item() -> None:
 @pytest.mark.parametrize(
     ("version", "wanted", "fits"),
     [
-        ("0.4.1", ">=0.4,<0.5", True), ("0.5.0", ">=0.4,<0.5", False), ("0.4", "==0.4.0", True), ("0.4.9", "==0.4.*", True), ("0.5", "==0.4.*", False),
-        ("0.4.9", "!=0.4.*", False), ("0.4.2", "~=0.4.1", True), ("0.5.0", "~=0.4.1", False), ("1.0rc1", "<1.0", True), ("1.0", ">1.0rc1", True),
-        ("1.0.dev1", "<1.0a1", True), ("1.0.post1", ">1.0", True), ("1.0", "1.0", True), ("0.10", ">0.9", True),
+        ("0.4.1", ">=0.4,<0.5", True),
+        ("0.5.0", ">=0.4,<0.5", False),
+        ("0.4", "==0.4.0", True),
+        ("0.4.9", "==0.4.*", True),
+        ("0.5", "==0.4.*", False),
+        ("0.4.9", "!=0.4.*", False),
+        ("0.4.2", "~=0.4.1", True),
+        ("0.5.0", "~=0.4.1", False),
+        ("1.0rc1", "<1.0", True),
+        ("1.0", ">1.0rc1", True),
+        ("1.0.dev1", "<1.0a1", True),
+        ("1.0.post1", ">1.0", True),
+        ("1.0", "1.0", True),
+        ("0.10", ">0.9", True),
     ],
 )
 def test_version_fits(version: str, wanted: str, fits: bool) -> None:
@@ -214,7 +270,13 @@ def test_version_specifiers_that_are_none(wanted: str) -> None:
 def codes(tmp_path: Path, overrides: dict | None = None, text: str = "") -> str:
     write(tmp_path / "noclobber.toml", text)
     found = Resolver(overrides, cwd=str(tmp_path)).for_path(".")
-    return " ".join(sorted(code[3:] for code in (config.knowledge.load().pages[slug].code for slug in found.selected) if not code.startswith("RMW0")))
+    return " ".join(
+        sorted(
+            code[3:]
+            for code in (config.knowledge.load().pages[slug].code for slug in found.selected)
+            if not code.startswith("RMW0")
+        )
+    )
 
 
 DEFAULT = "101 106 204 301 401 404 501 601"
@@ -262,7 +324,10 @@ def test_a_rule_that_is_right_too_seldom_is_held_back_and_said_so(tmp_path: Path
 def test_require_reason_turns_its_rule_on(tmp_path: Path) -> None:
     assert "suppression-without-reason" not in Resolver(cwd=str(tmp_path)).for_path(".").selected
     assert "suppression-without-reason" in Resolver({"require-reason": True}, cwd=str(tmp_path)).for_path(".").selected
-    assert "suppression-without-reason" not in Resolver({"require-reason": True, "ignore": ["RMW003"]}, cwd=str(tmp_path)).for_path(".").selected
+    assert (
+        "suppression-without-reason"
+        not in Resolver({"require-reason": True, "ignore": ["RMW003"]}, cwd=str(tmp_path)).for_path(".").selected
+    )
 
 
 @pytest.mark.parametrize("ignored", [["RMW"], ["RMW0"], ["ALL"], ["RMW00"]])
@@ -308,7 +373,8 @@ def test_selection_of_no_rules_at_all() -> None:
 
 def test_user_tables_reach_the_vocabulary(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.undo()
-    text = '[tool.noclobber]\nvocabulary = ["more.toml"]\n\n[[tool.noclobber.store]]\nid = "ledger"\ntypes = ["shop.Ledger"]\nread = ["load(a: key) -> value"]\n'
+    text = '[tool.noclobber]\nvocabulary = ["more.toml"]\n\n[[tool.noclobber.store]]\nid = "ledger"\n'
+    text += 'types = ["shop.Ledger"]\nread = ["load(a: key) -> value"]\n'
     write(tmp_path / "pyproject.toml", text)
     write(tmp_path / "more.toml", '[[store]]\nid = "box"\ntypes = ["shop.Box"]\nread = ["peek(a: key) -> value"]\n')
     found = Resolver(cwd=str(tmp_path)).for_path(".")

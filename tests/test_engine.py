@@ -1,4 +1,5 @@
 """Runs over files: order, processes, what goes wrong in one of them."""
+
 from __future__ import annotations
 
 import multiprocessing
@@ -37,7 +38,9 @@ def stand_in(data: bytes, path: str, config: Config) -> FileResult:
     if b"DEEP" in data:
         return stand_in(data, path, config)
     lines = [number for number, line in enumerate(data.split(b"\n"), 1) if b"bad" in line]
-    return FileResult(path, tuple(finding(path=path, line=line, statement=(line, line)) for line in lines), (), {"analysed": 1})
+    return FileResult(
+        path, tuple(finding(path=path, line=line, statement=(line, line)) for line in lines), (), {"analysed": 1}
+    )
 
 
 @pytest.fixture(autouse=True)
@@ -62,7 +65,11 @@ def run(*paths: str, **options: Any) -> engine.RunResult:
 
 def outcome(result: engine.RunResult) -> list[tuple[str, list[int], list[str]]]:
     return [
-        (item.result.path, [found.place.line for found in item.result.findings], [failure.message for failure in item.result.failures])
+        (
+            item.result.path,
+            [found.place.line for found in item.result.findings],
+            [failure.message for failure in item.result.failures],
+        )
         for item in result.items
     ]
 
@@ -91,7 +98,12 @@ def test_pragmas_are_read_wherever_the_bytes_stand(here: Path) -> None:
     (here / "c.py").write_bytes(b"\xef\xbb\xbfx  # noclobber: ignore[RMW101]\r\n")
     (here / "d.py").write_bytes(b"x = '\xff'  # noclobber: ignore[RMW101]\n")
     result = run()
-    assert [[(pragma.line, pragma.column) for pragma in item.pragmas] for item in result.items] == [[(2, 8)], [(2, 10)], [(1, 4)], []]
+    assert [[(pragma.line, pragma.column) for pragma in item.pragmas] for item in result.items] == [
+        [(2, 8)],
+        [(2, 10)],
+        [(1, 4)],
+        [],
+    ]
 
 
 def test_stdin(here: Path) -> None:
@@ -113,7 +125,8 @@ def test_an_exception_is_told_for_its_file_only(here: Path) -> None:
     write(here, a="RAISE", b="bad", c="DEEP")
     result = run()
     assert outcome(result) == [
-        ("a.py", [], ["internal error: ValueError, odd thing"]), ("b.py", [1], []),
+        ("a.py", [], ["internal error: ValueError, odd thing"]),
+        ("b.py", [1], []),
         ("c.py", [], ["internal error: the code nests too deeply for the analysis"]),
     ]
     assert [failure.code for item in result.items for failure in item.result.failures] == ["RMW009", "RMW009"]
@@ -124,7 +137,7 @@ def test_the_place_in_noclobber_is_named() -> None:
     with pytest.raises(ConfigError) as caught:
         Resolver({"select": 3})
     told = engine._told(caught.value)
-    assert told.startswith("ConfigError, option `--select` must be a list of strings (config.py, line ")
+    assert told.startswith("ConfigError, option `--select` must be a list of strings (config/__init__.py, line ")
 
 
 def test_a_file_that_cannot_be_read(here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -193,7 +206,7 @@ def test_interrupt_is_raised_and_the_rest_is_left(here: Path, monkeypatch: pytes
     assert len(started) < 10
 
 
-# --- many processes -------------------------------------------------------------------------------------------------------
+# --- many processes ---------------------------------------------------------------------------------------------------
 
 
 @needs_fork

@@ -1,4 +1,5 @@
 """Which files are looked at."""
+
 from __future__ import annotations
 
 import os
@@ -28,7 +29,9 @@ def write(path: Path, text: str) -> None:
 
 
 def found(root: Path, *paths: str, **overrides: object) -> Collected:
-    return collect(paths or (".",), Resolver({key.replace("_", "-"): value for key, value in overrides.items()}, cwd=str(root)))
+    return collect(
+        paths or (".",), Resolver({key.replace("_", "-"): value for key, value in overrides.items()}, cwd=str(root))
+    )
 
 
 def names(root: Path, *paths: str, **overrides: object) -> list[str]:
@@ -37,16 +40,57 @@ def names(root: Path, *paths: str, **overrides: object) -> list[str]:
 
 def test_walk_takes_python_files_and_leaves_the_default_excludes(tmp_path: Path) -> None:
     tree(
-        tmp_path, "a.py", "b.pyi", "c.txt", "script", "src/z.py", "src/y.py", "tests/t.py", "src/test_a.py", "src/a_test.py", "src/conftest.py",
-        "app/migrations/0001.py", "alembic/versions/1.py", "db/alembic/versions/1.py", "alembic/env.py", "versions/v.py", "vendor/v.py", "vendored/v.py",
-        "third_party/x.py", "node_modules/n.py", ".venv/l.py", "venv/l.py", "myenv/pyvenv.cfg", "myenv/lib/l.py", "build/b.py", "dist/d.py",
-        ".tox/t.py", ".nox/t.py", "src/__pycache__/c.py", "lib/site-packages/s.py", "proto/x_pb2.py", "proto/x.py", "testing/t.py", "contest.py",
+        tmp_path,
+        "a.py",
+        "b.pyi",
+        "c.txt",
+        "script",
+        "src/z.py",
+        "src/y.py",
+        "tests/t.py",
+        "src/test_a.py",
+        "src/a_test.py",
+        "src/conftest.py",
+        "app/migrations/0001.py",
+        "alembic/versions/1.py",
+        "db/alembic/versions/1.py",
+        "alembic/env.py",
+        "versions/v.py",
+        "vendor/v.py",
+        "vendored/v.py",
+        "third_party/x.py",
+        "node_modules/n.py",
+        ".venv/l.py",
+        "venv/l.py",
+        "myenv/pyvenv.cfg",
+        "myenv/lib/l.py",
+        "build/b.py",
+        "dist/d.py",
+        ".tox/t.py",
+        ".nox/t.py",
+        "src/__pycache__/c.py",
+        "lib/site-packages/s.py",
+        "proto/x_pb2.py",
+        "proto/x.py",
+        "testing/t.py",
+        "contest.py",
     )
-    assert names(tmp_path) == ["a.py", "alembic/env.py", "contest.py", "proto/x.py", "src/y.py", "src/z.py", "testing/t.py", "versions/v.py"]
+    assert names(tmp_path) == [
+        "a.py",
+        "alembic/env.py",
+        "contest.py",
+        "proto/x.py",
+        "src/y.py",
+        "src/z.py",
+        "testing/t.py",
+        "versions/v.py",
+    ]
 
 
 def test_a_named_folder_is_read_whatever_it_is_called(tmp_path: Path) -> None:
-    tree(tmp_path, "tests/fixtures/a.py", "tests/fixtures/tests/b.py", "tests/c.py", "tests/test_d.py", "migrations/e.py")
+    tree(
+        tmp_path, "tests/fixtures/a.py", "tests/fixtures/tests/b.py", "tests/c.py", "tests/test_d.py", "migrations/e.py"
+    )
     assert names(tmp_path, "tests/fixtures") == ["tests/fixtures/a.py"]
     assert names(tmp_path, "tests") == ["tests/c.py", "tests/fixtures/a.py"]
     assert names(tmp_path, "migrations") == ["migrations/e.py"]
@@ -100,7 +144,18 @@ def test_settings_of_a_folder_below_count_there(tmp_path: Path) -> None:
 
 
 def test_gitignore_nested_negated_and_info_exclude(tmp_path: Path) -> None:
-    tree(tmp_path, ".git/info/", "a.py", "out/b.py", "keep.py", "drop.py", "sub/keep.py", "sub/c.py", "sub/deep/d.py", "local.py")
+    tree(
+        tmp_path,
+        ".git/info/",
+        "a.py",
+        "out/b.py",
+        "keep.py",
+        "drop.py",
+        "sub/keep.py",
+        "sub/c.py",
+        "sub/deep/d.py",
+        "local.py",
+    )
     write(tmp_path / ".gitignore", "# built\nout/\n/drop.py\n*keep.py\n")
     write(tmp_path / "sub" / ".gitignore", "!keep.py\ndeep\n")
     write(tmp_path / ".git" / "info" / "exclude", "local.py\n")
@@ -130,7 +185,9 @@ def test_pathspec_is_imported_only_when_there_is_a_pattern_for_it(tmp_path: Path
     )
 
     def run() -> str:
-        return subprocess.run([sys.executable, "-c", probe], cwd=tmp_path, capture_output=True, text=True, check=True).stdout
+        return subprocess.run(
+            [sys.executable, "-c", probe], cwd=tmp_path, capture_output=True, text=True, check=True
+        ).stdout
 
     assert run() == "2 False\n"
     write(tmp_path / ".gitignore", "a.py\n")
@@ -159,7 +216,11 @@ def test_missing_empty_and_special(tmp_path: Path) -> None:
     tree(tmp_path, "empty/", "docs/x.txt", "lib/tests/t.py")
     result = found(tmp_path, "no.py", "empty", "docs", "lib")
     assert result.missing == [("no.py", "no such file or directory")]
-    assert result.warnings == ["no Python files in empty", "no Python files in docs", "no Python files in lib outside of what is excluded"]
+    assert result.warnings == [
+        "no Python files in empty",
+        "no Python files in docs",
+        "no Python files in lib outside of what is excluded",
+    ]
     assert result.files == []
     os.mkfifo(tmp_path / "pipe.py")
     assert names(tmp_path, ".") == []
@@ -198,7 +259,12 @@ def test_display() -> None:
 
 @pytest.mark.parametrize(
     ("data", "paths"),
-    [(b"a.py\nb c.py\n", ["a.py", "b c.py"]), (b"a\nb.py\0c.py\0", ["a\nb.py", "c.py"]), (b"a.py\r\nb.py", ["a.py", "b.py"]), (b"", [])],
+    [
+        (b"a.py\nb c.py\n", ["a.py", "b c.py"]),
+        (b"a\nb.py\0c.py\0", ["a\nb.py", "c.py"]),
+        (b"a.py\r\nb.py", ["a.py", "b.py"]),
+        (b"", []),
+    ],
 )
 def test_read_list(data: bytes, paths: list[str]) -> None:
     assert read_list(data) == paths

@@ -1,4 +1,5 @@
 """The interleaving and the fingerprint."""
+
 from __future__ import annotations
 
 from dataclasses import replace
@@ -61,7 +62,10 @@ def test_fingerprint_survives_a_formatter_and_moved_lines(text: str) -> None:
     assert fingerprint(finding(line=60, column=1, write_text=text, message="other words"), "write") == base
 
 
-@pytest.mark.parametrize("change", [{"function": "pay"}, {"record": "accounts.limit"}, {"write_text": "cur.execute(X)"}, {"path": "src/x.py"}])
+@pytest.mark.parametrize(
+    "change",
+    [{"function": "pay"}, {"record": "accounts.limit"}, {"write_text": "cur.execute(X)"}, {"path": "src/x.py"}],
+)
 def test_fingerprint_differs(change: dict) -> None:
     assert fingerprint(replace(finding(), **change), "write") != fingerprint(finding(), "write")
 

@@ -1,4 +1,5 @@
 """Comments: where they count, what is wrong with them."""
+
 from __future__ import annotations
 
 import re
@@ -37,7 +38,13 @@ def work(lines: list[str]) -> Pragmas:
 )
 def test_well_formed(comment: str, selectors: tuple[str, ...], reason: str) -> None:
     found = pragma(f"x = 1  {comment}")
-    assert (found.selectors, found.reason, found.problem, found.whole, found.target) == (selectors, reason, "", False, 0)
+    assert (found.selectors, found.reason, found.problem, found.whole, found.target) == (
+        selectors,
+        reason,
+        "",
+        False,
+        0,
+    )
 
 
 @pytest.mark.parametrize(
@@ -90,17 +97,31 @@ def test_scan_never_raises(lines: list[str], found_on: list[int]) -> None:
 
 
 def test_ignore_file_counts_in_the_first_comment_block_only() -> None:
-    lines = ["#!/usr/bin/python", "", "# noclobber: ignore-file[RMW1] -- generated", "import x", "# noclobber: ignore-file[RMW2]"]
+    lines = [
+        "#!/usr/bin/python",
+        "",
+        "# noclobber: ignore-file[RMW1] -- generated",
+        "import x",
+        "# noclobber: ignore-file[RMW2]",
+    ]
     assert [(found.whole, bool(found.problem)) for found in scan(lines)] == [(True, False), (True, True)]
     assert scan(['"""doc"""', "# noclobber: ignore-file[RMW1]"])[0].problem
 
 
 def test_own_line_comments_point_at_the_statement_below() -> None:
     lines = [
-        "# noclobber: ignore[RMW101]", "# more", "x = 1",  # 3
-        "# noclobber: ignore[RMW101]", "", "y = 2",  # a blank line between: nothing
-        "if x:", "    # noclobber: ignore[RMW101]", "    @deco", "    def f(): pass",  # 9
-        "    # noclobber: ignore[RMW101]", "z = 1",  # other indentation: nothing
+        "# noclobber: ignore[RMW101]",
+        "# more",
+        "x = 1",  # 3
+        "# noclobber: ignore[RMW101]",
+        "",
+        "y = 2",  # a blank line between: nothing
+        "if x:",
+        "    # noclobber: ignore[RMW101]",
+        "    @deco",
+        "    def f(): pass",  # 9
+        "    # noclobber: ignore[RMW101]",
+        "z = 1",  # other indentation: nothing
         "# noclobber: ignore[RMW101]",  # the end: nothing
     ]
     assert [(found.line, found.target) for found in scan(lines)] == [(1, 3), (4, 0), (8, 9), (11, 0), (13, 0)]
@@ -144,8 +165,21 @@ def test_statement_defaults_to_the_place() -> None:
 @pytest.mark.parametrize(
     ("selector", "silenced"),
     [
-        ("RMW101", True), ("blind-sql-update", True), ("RMW1", True), ("RMW301", True), ("stale-retry", True), ("RMW4", True), ("orm-full-save", True),
-        ("RMW404", False), ("RMW5", False), ("RMW601", False), ("RMW002", False), ("RMW", False), ("ALL", False), ("rmw101", False), ("RMW999", False),
+        ("RMW101", True),
+        ("blind-sql-update", True),
+        ("RMW1", True),
+        ("RMW301", True),
+        ("stale-retry", True),
+        ("RMW4", True),
+        ("orm-full-save", True),
+        ("RMW404", False),
+        ("RMW5", False),
+        ("RMW601", False),
+        ("RMW002", False),
+        ("RMW", False),
+        ("ALL", False),
+        ("rmw101", False),
+        ("RMW999", False),
     ],
 )
 def test_any_rule_of_the_group_silences_the_write(selector: str, silenced: bool) -> None:
@@ -159,15 +193,33 @@ def test_whole_file() -> None:
 
 
 def test_unused_is_told_by_selector_and_only_for_rules_that_ran() -> None:
-    pragmas = work(["x  # noclobber: ignore[RMW101, RMW501, RMW601]", "y  # noclobber: ignore[RMW109]", "z  # noclobber: ignore[RMW002]"])
+    pragmas = work(
+        [
+            "x  # noclobber: ignore[RMW101, RMW501, RMW601]",
+            "y  # noclobber: ignore[RMW109]",
+            "z  # noclobber: ignore[RMW002]",
+        ]
+    )
     pragmas.silencing(finding(line=1))
-    ran = {"blind-sql-update": True, "effect-in-retry-loop": True, "lock-across-network": False, "unused-suppression": True}
+    ran = {
+        "blind-sql-update": True,
+        "effect-in-retry-loop": True,
+        "lock-across-network": False,
+        "unused-suppression": True,
+    }
     assert [(p.line, s) for p, s in pragmas.unused(False, ran.get)] == [(1, ("RMW501",))]
     assert [(p.line, s) for p, s in pragmas.unused(True, ran.get)] == [(3, ("RMW002",))]
 
 
 def test_malformed_names_the_nearest() -> None:
-    pragmas = work(["x  # noclobber: ignore[RMW101, RMV101]", "y  # noclobber: ignore", "z  # noclobber: ignore[RMW001]", "# noclobber: ignore[RMW0]"])
+    pragmas = work(
+        [
+            "x  # noclobber: ignore[RMW101, RMV101]",
+            "y  # noclobber: ignore",
+            "z  # noclobber: ignore[RMW001]",
+            "# noclobber: ignore[RMW0]",
+        ]
+    )
     assert [(p.line, text) for p, text in pragmas.malformed("unknown {}".format)] == [
         (1, "unknown RMV101"),
         (2, "`ignore` needs codes or names in brackets: `ignore[RMW101] -- reason`"),
@@ -190,10 +242,19 @@ def test_own_findings_are_silenced_by_name_and_never_by_their_own_comment() -> N
 @pytest.mark.parametrize(
     ("line", "codes"),
     [
-        ("x  # noqa: RMW101", ("RMW101",)), ("x  # noqa: RMW101 -- why", ("RMW101",)), ("x  # noqa:RMW101", ("RMW101",)), ("x  # noqa", ()),
-        ("x  # noqa:  RMW101", ()), ("x  # noqa : RMW101", ()), ("x  # noqa: blind-sql-update", ()), ("x  # NoQA: rmw101", ("RMW101",)),
-        ("x  # noqa: E501, RMW101", ("E501", "RMW101")), ("x  # noqa: E501 RMW1", ("E501", "RMW1")), ("x  # noclobber: ignore[RMW101]  # noqa: E501", ("E501",)),
-        ("x  #noqa: RMW101", None), ("x", None),
+        ("x  # noqa: RMW101", ("RMW101",)),
+        ("x  # noqa: RMW101 -- why", ("RMW101",)),
+        ("x  # noqa:RMW101", ("RMW101",)),
+        ("x  # noqa", ()),
+        ("x  # noqa:  RMW101", ()),
+        ("x  # noqa : RMW101", ()),
+        ("x  # noqa: blind-sql-update", ()),
+        ("x  # NoQA: rmw101", ("RMW101",)),
+        ("x  # noqa: E501, RMW101", ("E501", "RMW101")),
+        ("x  # noqa: E501 RMW1", ("E501", "RMW1")),
+        ("x  # noclobber: ignore[RMW101]  # noqa: E501", ("E501",)),
+        ("x  #noqa: RMW101", None),
+        ("x", None),
     ],
 )
 def test_noqa_as_flake8_reads_it(line: str, codes: tuple[str, ...] | None) -> None:
@@ -203,15 +264,31 @@ def test_noqa_as_flake8_reads_it(line: str, codes: tuple[str, ...] | None) -> No
 @pytest.mark.parametrize(
     ("codes", "respect", "silenced"),
     [
-        (("RMW101",), "codes", True), (("RMW1",), "codes", True), (("RMW301",), "codes", False), ((), "codes", False), ((), "all", True),
-        (("RMW101",), "none", False), (("E501",), "all", False),
+        (("RMW101",), "codes", True),
+        (("RMW1",), "codes", True),
+        (("RMW301",), "codes", False),
+        ((), "codes", False),
+        ((), "all", True),
+        (("RMW101",), "none", False),
+        (("E501",), "all", False),
     ],
 )
 def test_noqa_counts_by_code_only(codes: tuple[str, ...], respect: str, silenced: bool) -> None:
     assert Noqa(codes).silences("RMW101", respect) is silenced
 
 
-@pytest.mark.parametrize("line", ["x  # noqa: RMW101", "x  # noqa: E501, RMW101 -- y", "x  # noqa:  RMW1", "x # NOQA", "x # noqa: blind-sql", "#noqa", "a # noqa:E1,W2,RMW101"])
+@pytest.mark.parametrize(
+    "line",
+    [
+        "x  # noqa: RMW101",
+        "x  # noqa: E501, RMW101 -- y",
+        "x  # noqa:  RMW1",
+        "x # NOQA",
+        "x # noqa: blind-sql",
+        "#noqa",
+        "a # noqa:E1,W2,RMW101",
+    ],
+)
 def test_noqa_equals_flake8(line: str) -> None:
     defaults = pytest.importorskip("flake8.defaults")
     found = defaults.NOQA_INLINE_REGEXP.search(line)
