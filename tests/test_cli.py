@@ -489,12 +489,35 @@ def test_stores_list_and_check(run: Any, monkeypatch: pytest.MonkeyPatch, tmp_pa
         'write = ["put(account: key, x: payload)"]\n'
     )
     rows = run("stores", "list").out.split("\n")
-    assert rows[0].split() == ["kind", "id", "calls", "names", "from"]
-    assert rows[1].split() == ["store", "ledger", "2", "shop.Ledger", "noclobber.toml:1"]
-    assert run("stores", "check").out == "noclobber.toml: ok, 1 entry, 2 calls\n"
-    Path("more.toml").write_text('[[store]]\nid = "box"\ntypes = ["shop.Box"]\nraed = ["peek(a: key) -> value"]\n')
+    assert rows[0].split() == ["kind", "id", "receivers", "calls", "guard", "verified", "origin"]
+    assert rows[1].split("  ")[0] == "store" and "ledger" in rows[1] and "noclobber.toml:1" in rows[1]
+    assert run("stores", "check").out == "noclobber.toml: ok\n"
+    assert run("stores", "check", "--verify").code == 0
+    assert run("stores", "check", "--isolated").out == "the built-in vocabulary: ok\n"
+    text = '[[store]]\nid = "box"\ntypes = ["shop.Box"]\nraed = ["peek(a: key) -> value"]\n'
+    Path("more.toml").write_text(text)
     done = run("stores", "check", "more.toml")
-    assert done.code == 2 and done.err.startswith("noclobber: more.toml:4: ") and "read" in done.err
+    assert done.code == 1 and done.out.startswith("more.toml:4: ") and "read" in done.out
+    Path("more.toml").write_text(text.replace("raed", "read"))
+    done = run("stores", "check", "more.toml")
+    assert (done.code, done.out) == (0, "more.toml: ok\n")
+    Path("noclobber.toml").write_text("[[store]]\nid = 3\n")
+    write(a="")
+    done = run("check")
+    assert done.code == 2 and done.err.startswith("noclobber: noclobber.toml:2: ")
+
+
+def test_an_error_of_our_own_is_no_finding(run: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    from noclobber import verdict
+
+    def broken(*_: Any, **__: Any) -> None:
+        raise ZeroDivisionError("oh")
+
+    monkeypatch.setattr(verdict, "settle", broken)
+    write(a="bad")
+    done = run("check", "--exit-zero")
+    assert (done.code, done.out) == (2, "")
+    assert done.err.endswith("ZeroDivisionError: oh\nnoclobber: internal error (please report it)\n")
 
 
 # --- colour, progress, pipes ------------------------------------------------------------------------------------------

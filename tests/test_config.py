@@ -382,6 +382,11 @@ def test_user_tables_reach_the_vocabulary(tmp_path: Path, monkeypatch: pytest.Mo
     assert len(found.vocabulary.methods("shop.Ledger", "load")) == 1
     assert len(found.vocabulary.methods("shop.Box", "peek")) == 1
     assert len(pickle.loads(pickle.dumps(found)).vocabulary.methods("shop.Ledger", "load")) == 1
+    more = text.replace("[[tool", '[tool.noclobber.patterns]\nlocking_reader = ["grab_*"]\n[[tool')
+    write(tmp_path / "pyproject.toml", more)
+    found = Resolver(cwd=str(tmp_path)).for_path(".")
+    assert found.vocabulary.match("locking_reader", "grab_row")
+    assert pickle.loads(pickle.dumps(found)).vocabulary.match("locking_reader", "grab_row")
     write(tmp_path / "pyproject.toml", text.replace("read = ", "raed = "))
     with pytest.raises(config.knowledge.KnowledgeError) as caught:
         Resolver(cwd=str(tmp_path)).for_path(".").vocabulary  # noqa: B018

@@ -85,6 +85,14 @@ def main(argv: Sequence[str] | None = None) -> int:
             code = BROKEN
         except SystemExit as leave:  # argparse's --help
             code = leave.code if isinstance(leave.code, int) else OK
+        except (KeyboardInterrupt, BrokenPipeError):
+            raise
+        except Exception:  # Python would exit with 1, which means findings
+            import traceback
+
+            traceback.print_exc()
+            print("noclobber: internal error (please report it)", file=sys.stderr)
+            code = BROKEN
         sys.stdout.flush()
         return code
     except KeyboardInterrupt:
@@ -658,8 +666,6 @@ def _toml(value: Any) -> str:
 
 # --- stores -----------------------------------------------------------------------------------------------------------
 
-KINDS = ("store", "orm", "builder", "effect", "retry", "lock", "tool", "transaction")
-
 
 def _stores(arguments: list[str]) -> int:
     parser = _Parser("stores")
@@ -679,42 +685,32 @@ def _stores(arguments: list[str]) -> int:
 
 
 def _stores_list(options: argparse.Namespace) -> int:
-    vocabulary = _resolver(options).for_path(".").vocabulary
-    rows = [("kind", "id", "calls", "names", "from")]
-    for kind in KINDS:
-        for entry in sorted(vocabulary.entries(kind), key=lambda entry: (not entry.user, entry.id)):
-            types = entry.fields.get("types") or entry.fields.get("base") or entry.fields.get("functions") or ()
-            types = [types] if isinstance(types, str) else list(types)
-            file, line = entry.origin
-            names = ", ".join(types[:3]) + (f" and {len(types) - 3} more" if len(types) > 3 else "")
-            rows.append((kind, entry.id, str(len(entry.specs)), names, f"{file}:{line}" if line else file))
-    _table(rows)
+    from noclobber.knowledge import describe
+
+    _table(describe.stores_table(_resolver(options).for_path(".").vocabulary))
     return OK
 
 
 def _stores_check(options: argparse.Namespace) -> int:
-    from noclobber import knowledge
+    """Say everything that is wrong with a vocabulary file, else with the settings that are in force here."""
+    from noclobber.knowledge import describe
 
-    before = knowledge.load().vocabulary
+    problems: list[Any] = []
     if options.argument:
-        vocabulary = before.with_user_file(options.argument, options.argument)
-        name = options.argument
+        file, base = options.argument, _loaded().vocabulary
+        problems += describe.check_file(file, base)
+        vocabulary = None if problems else base.with_user_file(file, file)
     else:
         config = _resolver(options).for_path(".")
+        file = config.file
         vocabulary = config.vocabulary
-        name = config.file or "rules/vocabulary"
-    own = [entry for kind in KINDS for entry in vocabulary.entries(kind) if entry.user or name == "rules/vocabulary"]
-    calls = sum(len(entry.specs) for entry in own)
-    print(f"{name}: ok, {len(own)} entr{'y' if len(own) == 1 else 'ies'}, {calls} call{'' if calls == 1 else 's'}")
-    if options.verify:
-        verify = getattr(knowledge, "verify", None)
-        if verify is None:
-            raise Failed("--verify is not there yet")
-        problems = list(verify(vocabulary))
-        for problem in problems:
-            print(problem)
-        return FOUND if problems else OK
-    return OK
+    if vocabulary is not None and options.verify:
+        problems += describe.verify_signatures(vocabulary, user_only=bool(file))
+    for problem in problems:
+        print(problem)
+    if not problems:
+        print(f"{file or 'the built-in vocabulary'}: ok")
+    return FOUND if problems else OK
 
 
 def _stores_explain(options: argparse.Namespace) -> int:
@@ -729,6 +725,9 @@ def _stores_explain(options: argparse.Namespace) -> int:
     if explain is None:
         raise Failed("explain is not there yet")
     text = explain(path, int(line))
+    if not text:
+        print(f"{options.argument}: no call here that the vocabulary knows")
+        return OK
     print(text if isinstance(text, str) else "\n".join(text))
     return OK
 

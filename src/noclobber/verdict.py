@@ -72,7 +72,8 @@ def settle(items: Iterable[Any], rules: Any = None, *, no_ignores: bool = False,
     failing = 0
     for item in items:
         summary.files += 1
-        summary.analysed += bool(item.result.stats.get("analysed", 0))
+        # The analysis counts the lines of the scopes that it looked into; a file without any was only sieved.
+        summary.analysed += item.result.stats.get("analysed", item.result.stats.get("root_lines", 0)) > 0
         failures = list(item.result.failures)
         kept, hushed = _file(item, rules, summary, no_ignores, whole, failures)
         errors += failures

@@ -21,7 +21,8 @@ CONFIG_FILES = (".noclobber.toml", "noclobber.toml", "pyproject.toml")
 SEVERITIES = ("info", "warning", "error")
 #: Rules that nobody can turn off: a run that could not look at a file must not look clean (DESIGN §8).
 FIXED = frozenset({"RMW001", "RMW009"})
-TABLES = ("store", "effect", "lock", "retry", "tool")
+#: Keys that knowledge reads, as in a file of `vocabulary`.
+TABLES = ("store", "effect", "lock", "retry", "tool", "orm", "builder", "transaction", "patterns", "disable")
 
 #: gitignore patterns of what is left out while walking; `exclude` replaces them, `extend-exclude` adds.
 DEFAULT_EXCLUDE = (
@@ -77,7 +78,7 @@ class ConfigError(Exception):
 
 
 class Setting(NamedTuple):
-    """One row of the table. `kind`: string, bool, choice, selectors, globs, paths, severities (table), ignores (table),
+    """One row of the table. `kind`: string, bool, choice, selectors, globs, paths, ids, severities (table), patterns (table), ignores (table),
     tables.
 
     `flag`: the option of `noclobber check`, "" when there is none. `env`: an environment variable that sets it.
@@ -146,6 +147,11 @@ class Settings:
     lock: tuple[dict, ...] = _setting((), "tables", "locks of this project")
     retry: tuple[dict, ...] = _setting((), "tables", "retry helpers of this project")
     tool: tuple[dict, ...] = _setting((), "tables", "tool decorators of this project")
+    orm: tuple[dict, ...] = _setting((), "tables", "model base classes and sessions of this project")
+    builder: tuple[dict, ...] = _setting((), "tables", "statement builders of this project")
+    transaction: tuple[dict, ...] = _setting((), "tables", "transaction helpers of this project")
+    patterns: dict[str, list[str]] = _setting({}, "patterns", "group = more name patterns for it")
+    disable: tuple[str, ...] = _setting((), "ids", "built-in entries of the vocabulary to leave out")
 
 
 def _row(item: Any) -> Setting:
@@ -307,7 +313,8 @@ class Config:
         for name in self.settings.vocabulary:
             path = os.path.join(self.root, name)
             vocabulary = vocabulary.with_user_file(path, display(path, os.getcwd()))
-        tables = {kind: list(getattr(self.settings, kind)) for kind in TABLES if getattr(self.settings, kind)}
+        values = {kind: getattr(self.settings, kind) for kind in TABLES}
+        tables = {kind: list(value) if isinstance(value, tuple) else value for kind, value in values.items() if value}
         if tables:
             vocabulary = vocabulary.with_user_tables(tables, self.file, text=self.text)
         return vocabulary
@@ -552,7 +559,7 @@ def check_value(row: Setting, value: Any, subject: str) -> Any:
                 f"{subject} must be one of {', '.join(row.choices)}, not `{value}`{nearest(value, row.choices)}"
             )
         return value
-    if kind in ("selectors", "globs", "paths"):
+    if kind in ("selectors", "globs", "paths", "ids"):
         if (
             isinstance(value, str)
             or not isinstance(value, (list, tuple))
@@ -587,7 +594,10 @@ def check_value(row: Setting, value: Any, subject: str) -> Any:
             or not all(isinstance(item, str) for item in selectors)
         ):
             raise _wrong(f"`{glob}` of {subject} must be a list of strings", glob)
-        _check_selectors(selectors, subject, True)
+        if kind == "ignores":
+            _check_selectors(selectors, subject, True)
+    if kind == "patterns":
+        return {group: list(globs) for group, globs in value.items()}
     return {glob: tuple(selectors) for glob, selectors in value.items()}
 
 
