@@ -1,4 +1,5 @@
 """resolve: decoding, the outline of a module, depth as LibCST nests it, names through imports."""
+
 from __future__ import annotations
 
 import ast
@@ -27,10 +28,18 @@ def test_decode_plain():
     assert (got.path, got.text, got.lines, got.encoding) == ("a.py", "a = 1\nb = 2\n", ["a = 1", "b = 2"], "utf-8")
 
 
-@pytest.mark.parametrize("text, lines", [
-    ("", []), ("\n", [""]), ("a", ["a"]), ("a\r\nb\rc\nd", ["a", "b", "c", "d"]), ("a\rb\r", ["a", "b"]),
-    ("a\x0cb\x0b\x1c\x1d\x1e\x85\u2028\u2029c\n", ["a\x0cb\x0b\x1c\x1d\x1e\x85\u2028\u2029c"]), ("a\n\r\nb", ["a", "", "b"]),
-])
+@pytest.mark.parametrize(
+    "text, lines",
+    [
+        ("", []),
+        ("\n", [""]),
+        ("a", ["a"]),
+        ("a\r\nb\rc\nd", ["a", "b", "c", "d"]),
+        ("a\rb\r", ["a", "b"]),
+        ("a\x0cb\x0b\x1c\x1d\x1e\x85\u2028\u2029c\n", ["a\x0cb\x0b\x1c\x1d\x1e\x85\u2028\u2029c"]),
+        ("a\n\r\nb", ["a", "", "b"]),
+    ],
+)
 def test_lines_split_at_three_line_ends_only(text, lines):
     assert source(text).lines == lines
 
@@ -41,11 +50,17 @@ def test_byte_order_mark_is_dropped_and_round_trips():
     assert got.text.encode(got.encoding) == got.data
 
 
-@pytest.mark.parametrize("data, encoding", [
-    (b"# -*- coding: latin-1 -*-\nx = '\xe9'\n", "iso8859-1"), (b"#!/bin/python\n# vim: set fileencoding=latin-1 :\nx = '\xe9'", "iso8859-1"),
-    (b"\n# coding=latin-1\nx = '\xe9'", "iso8859-1"), (b"#\r# coding: latin-1\rx = '\xe9'", "iso8859-1"),
-    (b"\xef\xbb\xbf# coding: utf-8\nx = '\xc3\xa9'", "utf-8-sig"), (b"# coding: UTF8\nx = '\xc3\xa9'", "utf-8"),
-])
+@pytest.mark.parametrize(
+    "data, encoding",
+    [
+        (b"# -*- coding: latin-1 -*-\nx = '\xe9'\n", "iso8859-1"),
+        (b"#!/bin/python\n# vim: set fileencoding=latin-1 :\nx = '\xe9'", "iso8859-1"),
+        (b"\n# coding=latin-1\nx = '\xe9'", "iso8859-1"),
+        (b"#\r# coding: latin-1\rx = '\xe9'", "iso8859-1"),
+        (b"\xef\xbb\xbf# coding: utf-8\nx = '\xc3\xa9'", "utf-8-sig"),
+        (b"# coding: UTF8\nx = '\xc3\xa9'", "utf-8"),
+    ],
+)
 def test_cookie(data, encoding):
     got = source(data)
     assert got.encoding == encoding
@@ -53,11 +68,19 @@ def test_cookie(data, encoding):
     assert got.text.encode(encoding) == data
 
 
-@pytest.mark.parametrize("data, line, part", [
-    (b"x = 1\ny = '\xe9'\n", 2, "0xe9"), (b"x = 1\r\ny\rz = '\xe9'\n", 3, "0xe9"), (b"x = 1\n# coding: latin-1\ny = '\xe9'", 3, "0xe9"),
-    (b"# coding: nonsense\n", 1, "unknown encoding nonsense"), (b"\n# coding: rot13\n", 2, "unknown encoding"),
-    (b"\xef\xbb\xbf\n# coding: latin-1\n", 2, "byte order mark"), (b"a\nb\0c\n", 2, "NUL"), (b"\0", 1, "NUL"),
-])
+@pytest.mark.parametrize(
+    "data, line, part",
+    [
+        (b"x = 1\ny = '\xe9'\n", 2, "0xe9"),
+        (b"x = 1\r\ny\rz = '\xe9'\n", 3, "0xe9"),
+        (b"x = 1\n# coding: latin-1\ny = '\xe9'", 3, "0xe9"),
+        (b"# coding: nonsense\n", 1, "unknown encoding nonsense"),
+        (b"\n# coding: rot13\n", 2, "unknown encoding"),
+        (b"\xef\xbb\xbf\n# coding: latin-1\n", 2, "byte order mark"),
+        (b"a\nb\0c\n", 2, "NUL"),
+        (b"\0", 1, "NUL"),
+    ],
+)
 def test_undecodable(data, line, part):
     with pytest.raises(SourceError) as caught:
         source(data)
@@ -112,7 +135,14 @@ def test_functions_and_methods():
     got = index(OUTLINE)
     assert set(got.functions) == {"outer", "Account.total", "Account.total@2", "Account.Meta.describe"}
     outer = got.functions["outer"]
-    assert (outer.qualname, outer.name, outer.cls, outer.start, outer.end, outer.def_line) == ("outer", "outer", None, 5, 12, 8)
+    assert (outer.qualname, outer.name, outer.cls, outer.start, outer.end, outer.def_line) == (
+        "outer",
+        "outer",
+        None,
+        5,
+        12,
+        8,
+    )
     assert outer.params == ("a", "b", "args", "c", "kw")
     assert outer.decorators == ("first", "second.third") and outer.is_async and not outer.inline
     describe = got.functions["Account.Meta.describe"]
@@ -125,7 +155,9 @@ def test_a_name_defined_again_keeps_both():
     assert getter.decorators == ("property",) and setter.decorators == ("total.setter",)
     assert getter.qualname == setter.qualname == "Account.total" and setter.key == "Account.total@2"
     assert got.classes["Account"].methods == {"total": getter}
-    again = index("try:\n    def f(): pass\nexcept E:\n    def f(): return 1\n@overload\ndef g(a): ...\ndef g(b): ...\n")
+    again = index(
+        "try:\n    def f(): pass\nexcept E:\n    def f(): return 1\n@overload\ndef g(a): ...\ndef g(b): ...\n"
+    )
     assert {key: info.def_line for key, info in again.functions.items()} == {"f@1": 2, "f": 4, "g@1": 6, "g": 7}
 
 
@@ -175,9 +207,23 @@ def fn():
     late = inner = 1
 """)
     assert got.assigns == {
-        "x": ((2, 3), (5, 5), (7, 7), (12, 12)), "y": ((5, 5),), "error": ((9, 12),), "i": ((13, 14),), "j": ((14, 14),),
-        "k": ((14, 14),), "d": ((15, 15),), "f": ((15, 15),), "g": ((15, 15),), "h": ((15, 15),), "n": ((16, 17),), "o": ((16, 17),),
-        "p": ((16, 17),), "r": ((18, 18),), "u": ((19, 19),), "v": ((19, 19),)}
+        "x": ((2, 3), (5, 5), (7, 7), (12, 12)),
+        "y": ((5, 5),),
+        "error": ((9, 12),),
+        "i": ((13, 14),),
+        "j": ((14, 14),),
+        "k": ((14, 14),),
+        "d": ((15, 15),),
+        "f": ((15, 15),),
+        "g": ((15, 15),),
+        "h": ((15, 15),),
+        "n": ((16, 17),),
+        "o": ((16, 17),),
+        "p": ((16, 17),),
+        "r": ((18, 18),),
+        "u": ((19, 19),),
+        "v": ((19, 19),),
+    }
     assert got.rebound == {"late"}
 
 
@@ -187,7 +233,10 @@ def test_statements_that_share_lines_are_given_whole():
 
 
 def test_functions_in_blocks_are_outermost():
-    got = index("if A:\n    def f(): pass\n    class C:\n        try:\n            def m(self): pass\n        finally:\n            pass\n")
+    got = index(
+        "if A:\n    def f(): pass\n    class C:\n        try:\n            def m(self): pass\n"
+        "        finally:\n            pass\n"
+    )
     assert set(got.functions) == {"f", "C.m"} and got.loose == ((1, 7),)
 
 
@@ -228,10 +277,15 @@ def test_the_index_is_plain_data_and_the_tree_is_handed_out():
     assert copy == got and b"ast" not in pickle.dumps(got)
 
 
-@pytest.mark.parametrize("text, line, reason", [
-    ("x = 1\ny = (\n", 2, "syntax"), ("def f(:\n", 1, "syntax"), ("if x:\n\ty\n        z\n", 3, "syntax"),
-    ("x = 1" + "0" * 5000, 1, "syntax"),
-])
+@pytest.mark.parametrize(
+    "text, line, reason",
+    [
+        ("x = 1\ny = (\n", 2, "syntax"),
+        ("def f(:\n", 1, "syntax"),
+        ("if x:\n\ty\n        z\n", 3, "syntax"),
+        ("x = 1" + "0" * 5000, 1, "syntax"),
+    ],
+)
 def test_refused_text(text, line, reason):
     with pytest.raises(SourceError) as caught:
         index(text)
@@ -254,12 +308,22 @@ def test_ordinary_code_is_measured_by_its_blocks():
     assert index("def f():\n    if a:\n        for b in c:\n            d(e.f(g))\n").functions["f"].depth == 4
 
 
-@pytest.mark.parametrize("text, deep", [
-    ("x = " + " and ".join(["a"] * 20000), 20001), ("x = " + " + ".join(["a"] * 800), 801), ("x = a" + ".f()" * 500, 1002),
-    ("x = a" + "[0]" * 300, 302), ("x = a" + ".b" * 300, 302), ("x = [" + "'a' " * 300 + "]", 302), ("x = (\n" + "'a'\n" * 300 + ")", 301),
-    ("x = [" + "f'{a}' " * 300 + "]", 304), ("x = " + "-" * 300 + "1", 302), ("x = " + "not " * 300 + "a", 302),
-    ("x = " + "(" * 199 + "1" + ")" * 199, 201),
-])
+@pytest.mark.parametrize(
+    "text, deep",
+    [
+        ("x = " + " and ".join(["a"] * 20000), 20001),
+        ("x = " + " + ".join(["a"] * 800), 801),
+        ("x = a" + ".f()" * 500, 1002),
+        ("x = a" + "[0]" * 300, 302),
+        ("x = a" + ".b" * 300, 302),
+        ("x = [" + "'a' " * 300 + "]", 302),
+        ("x = (\n" + "'a'\n" * 300 + ")", 301),
+        ("x = [" + "f'{a}' " * 300 + "]", 304),
+        ("x = " + "-" * 300 + "1", 302),
+        ("x = " + "not " * 300 + "a", 302),
+        ("x = " + "(" * 199 + "1" + ")" * 199, 201),
+    ],
+)
 def test_expressions_above_the_limit_are_measured(text, deep):
     assert depth(text) == deep
 
@@ -279,9 +343,15 @@ def test_long_but_flat_is_not_deep():
 
 def test_depth_of_headers_and_decorators():
     chain = "a" + ".b()" * 150
-    for text in (f"@{chain}\ndef f(): pass", f"def f(x={chain}): pass", f"def f():\n    with {chain} as y: pass",
-                 f"def f():\n    if {chain}: pass", f"def f():\n    for x in {chain}:\n        pass",
-                 f"def f():\n    match x:\n        case 1 if {chain}:\n            pass", f"def f():\n    try: pass\n    except {chain}: pass"):
+    for text in (
+        f"@{chain}\ndef f(): pass",
+        f"def f(x={chain}): pass",
+        f"def f():\n    with {chain} as y: pass",
+        f"def f():\n    if {chain}: pass",
+        f"def f():\n    for x in {chain}:\n        pass",
+        f"def f():\n    match x:\n        case 1 if {chain}:\n            pass",
+        f"def f():\n    try: pass\n    except {chain}: pass",
+    ):
         assert index(text).functions["f"].depth > DEPTH_LIMIT, text
 
 
@@ -293,8 +363,10 @@ def test_deep_code_in_one_function_leaves_the_others_shallow():
     assert cls.classes["A"].depth == 302 and cls.functions["A.m"].depth == 2
 
 
-@pytest.mark.parametrize("text", ["x = " + " + ".join(["a"] * 3000), "y = 1\nx = " + " + ".join(["a"] * 100_000),
-                                  "x = " + "~" * 100_000 + "1"])
+@pytest.mark.parametrize(
+    "text",
+    ["x = " + " + ".join(["a"] * 3000), "y = 1\nx = " + " + ".join(["a"] * 100_000), "x = " + "~" * 100_000 + "1"],
+)
 def test_what_the_parser_cannot_nest_is_a_clear_error(text):
     """Newer Pythons may parse it; then its depth is told."""
     try:
@@ -317,23 +389,51 @@ def test_brackets_above_pythons_own_limit():
 # --- token_bound ---
 
 
-@pytest.mark.parametrize("text, line", [
-    ("x = 1\ny = " + "(" * 300, 2), ("x = " + " and ".join(["a"] * 20000), 1), ("\n\nx = " + " + ".join(["a"] * 3000), 3),
-    ("x = a" + ".f()" * 500, 1), ("x = a" + "[0]" * 500, 1), ("x = (\n" + "'a'\n" * 300 + ")", 201), ("x = " + "lambda a, b: " * 300 + "1", 1),
-    ("x = " + "not " * 300 + "a", 1), ("x = " + "a if b else " * 300 + "c", 1), ("x = " + "-" * 300 + "1", 1), ("x = f'{" + "(" * 300 + "'", 1),
-    ("".join(" " * n + "if a:\n" for n in range(250)), 200),
-    ("if a:\n p\n" + "elif b:\n p\n" * 1000, 400), ("x = [\n" + "(" * 100 + "\n" + "[" * 120, 3), ("a = '''\n\n'''\n" + "[" * 300, 4),
-])
+@pytest.mark.parametrize(
+    "text, line",
+    [
+        ("x = 1\ny = " + "(" * 300, 2),
+        ("x = " + " and ".join(["a"] * 20000), 1),
+        ("\n\nx = " + " + ".join(["a"] * 3000), 3),
+        ("x = a" + ".f()" * 500, 1),
+        ("x = a" + "[0]" * 500, 1),
+        ("x = (\n" + "'a'\n" * 300 + ")", 201),
+        ("x = " + "lambda a, b: " * 300 + "1", 1),
+        ("x = " + "not " * 300 + "a", 1),
+        ("x = " + "a if b else " * 300 + "c", 1),
+        ("x = " + "-" * 300 + "1", 1),
+        ("x = f'{" + "(" * 300 + "'", 1),
+        ("".join(" " * n + "if a:\n" for n in range(250)), 200),
+        ("if a:\n p\n" + "elif b:\n p\n" * 1000, 400),
+        ("x = [\n" + "(" * 100 + "\n" + "[" * 120, 3),
+        ("a = '''\n\n'''\n" + "[" * 300, 4),
+    ],
+)
 def test_token_bound_finds_the_first_deep_line(text, line):
     assert token_bound(source(text)) == line
 
 
-@pytest.mark.parametrize("text", [
-    "", "x = 1\n", "x = [" + "a + b, " * 3000 + "]", "x = f(a.b, c.d)\n" * 3000, "'''" + "(" * 1000 + "'''", "# " + "(" * 1000,
-    "x = " + "(" * 190 + ")" * 190, "if a:\n p\nelif b:\n p\n" * 1000, "x = " + "lambda a: a, " * 300, "x = (" + "'a', " * 500 + ")",
-    "d = {" + "'k': -1.5e-3,\n" * 500 + "}", "x: int = 1; " * 500, "x = ')' ']' \"\"\n" * 500, "x = 'unterminated\n" * 300, "x = a \\\n + b\n" * 300,
-    "type X[T: (int, str)] = list[T]\n" * 300,
-])
+@pytest.mark.parametrize(
+    "text",
+    [
+        "",
+        "x = 1\n",
+        "x = [" + "a + b, " * 3000 + "]",
+        "x = f(a.b, c.d)\n" * 3000,
+        "'''" + "(" * 1000 + "'''",
+        "# " + "(" * 1000,
+        "x = " + "(" * 190 + ")" * 190,
+        "if a:\n p\nelif b:\n p\n" * 1000,
+        "x = " + "lambda a: a, " * 300,
+        "x = (" + "'a', " * 500 + ")",
+        "d = {" + "'k': -1.5e-3,\n" * 500 + "}",
+        "x: int = 1; " * 500,
+        "x = ')' ']' \"\"\n" * 500,
+        "x = 'unterminated\n" * 300,
+        "x = a \\\n + b\n" * 300,
+        "type X[T: (int, str)] = list[T]\n" * 300,
+    ],
+)
 def test_token_bound_lets_ordinary_text_through(text):
     assert token_bound(source(text)) is None
 
@@ -368,8 +468,19 @@ else:
 import late
 import other as late
 """)
-    assert got.imports == {"os": "os", "a": "a", "sa": "sqlalchemy", "c": "a.b", "x": ".x", "z": ".y", "up": "..up", "Acc": "..models.Account",
-                           "json": "ujson", "same": "one.same", "late": "other"}
+    assert got.imports == {
+        "os": "os",
+        "a": "a",
+        "sa": "sqlalchemy",
+        "c": "a.b",
+        "x": ".x",
+        "z": ".y",
+        "up": "..up",
+        "Acc": "..models.Account",
+        "json": "ujson",
+        "same": "one.same",
+        "late": "other",
+    }
     assert got.choices == {"json": ("ujson", "json"), "same": ("one.same", "two.same")}
     assert got.stars == ("pkg.mod", ".local")
 
@@ -391,14 +502,33 @@ class C:
     assert dotted(got, "b.x", got.functions["f"].imports) == "a.b.x" and dotted(got, "b.x") is None
 
 
-@pytest.mark.parametrize("name, target", [
-    ("sa.orm.Session", "sqlalchemy.orm.Session"), (["sa", "orm"], "sqlalchemy.orm"), ("c.d", "a.b.d"), ("a.x", "a.x"), ("Acc.objects", "models.Account.objects"),
-    ("x.f", "shop.x.f"), ("Foo", "Foo"), ("Foo.bar", "Foo.bar"), ("fn", "fn"), ("K", "K"), ("open", "open"), ("nope", None), ("", None), ("a-b", None),
-    ("Foo()", None), ("pkg", "shop"),
-])
+@pytest.mark.parametrize(
+    "name, target",
+    [
+        ("sa.orm.Session", "sqlalchemy.orm.Session"),
+        (["sa", "orm"], "sqlalchemy.orm"),
+        ("c.d", "a.b.d"),
+        ("a.x", "a.x"),
+        ("Acc.objects", "models.Account.objects"),
+        ("x.f", "shop.x.f"),
+        ("Foo", "Foo"),
+        ("Foo.bar", "Foo.bar"),
+        ("fn", "fn"),
+        ("K", "K"),
+        ("open", "open"),
+        ("nope", None),
+        ("", None),
+        ("a-b", None),
+        ("Foo()", None),
+        ("pkg", "shop"),
+    ],
+)
 def test_dotted(name, target):
-    got = index("import sqlalchemy as sa, a, a.b as c\nfrom ..models import Account as Acc\nfrom . import x\nfrom .. import shop as pkg\n"
-                "class Foo: pass\ndef fn(): pass\nK = 1\n")
+    got = index(
+        "import sqlalchemy as sa, a, a.b as c\nfrom ..models import Account as Acc\n"
+        "from . import x\nfrom .. import shop as pkg\n"
+        "class Foo: pass\ndef fn(): pass\nK = 1\n"
+    )
     assert dotted(got, name) == target
 
 
@@ -411,10 +541,21 @@ def test_relative_targets():
     assert dotted(high, "A") == "...models.A"
 
 
-@pytest.mark.parametrize("path, name", [
-    ("/r/shop/models.py", "shop.models"), ("/r/shop/__init__.py", "shop"), ("/r/a.pyi", "a"), ("/r/__init__.py", ""), ("/else/a.py", ""),
-    ("/r/my-tool.py", ""), ("/r/shop/x/__main__.py", "shop.x.__main__"), ("/r/README", ""), ("/rr/a.py", ""), ("/r/a/../b.py", "b"),
-])
+@pytest.mark.parametrize(
+    "path, name",
+    [
+        ("/r/shop/models.py", "shop.models"),
+        ("/r/shop/__init__.py", "shop"),
+        ("/r/a.pyi", "a"),
+        ("/r/__init__.py", ""),
+        ("/else/a.py", ""),
+        ("/r/my-tool.py", ""),
+        ("/r/shop/x/__main__.py", "shop.x.__main__"),
+        ("/r/README", ""),
+        ("/rr/a.py", ""),
+        ("/r/a/../b.py", "b"),
+    ],
+)
 def test_module_name(path, name):
     assert module_name(path, "/r") == name
     assert module_name(path, "/r/") == name

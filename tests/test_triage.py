@@ -1,4 +1,5 @@
-"""triage: atoms, edges, the fixpoint, roots, the bytes scan. `read`, `write` … below are calls of a small vocabulary."""
+"""triage: atoms, edges, the fixpoint, roots, the bytes scan; with a small vocabulary of its own."""
+
 from __future__ import annotations
 
 from fnmatch import fnmatchcase
@@ -11,17 +12,34 @@ from noclobber.resolve import Source, index_module
 from noclobber.triage import MODULE, class_scope, has_needle
 
 CALLS = {
-    "fetchone": "read", "save": "write", "put": "write conditional", "commit": "write", "make": "create write", "purge": "delete write",
-    "acquire": "lock", "release": "unlock", "begin": "begin", "send_mail": "effect", "retry": "replay policy", "tool": "tool", "set": "write",
-    "open": "read", "listdir": "read",
+    "fetchone": "read",
+    "save": "write",
+    "put": "write conditional",
+    "commit": "write",
+    "make": "create write",
+    "purge": "delete write",
+    "acquire": "lock",
+    "release": "unlock",
+    "begin": "begin",
+    "send_mail": "effect",
+    "retry": "replay policy",
+    "tool": "tool",
+    "set": "write",
+    "open": "read",
+    "listdir": "read",
 }
 
 
 class Vocabulary:
     call_names = {name: frozenset(kinds.split()) for name, kinds in CALLS.items()}
     pattern_groups = {
-        "conflict_exception": ["*Conflict*", "Stale*"], "accessor_get": ["load_*"], "accessor_set": ["store_*"], "transaction": ["*transaction*"],
-        "locking_reader": ["*_for_update"], "lock_factory": ["*_mutex"], "witness_argument": ["expected_*"],
+        "conflict_exception": ["*Conflict*", "Stale*"],
+        "accessor_get": ["load_*"],
+        "accessor_set": ["store_*"],
+        "transaction": ["*transaction*"],
+        "locking_reader": ["*_for_update"],
+        "lock_factory": ["*_mutex"],
+        "witness_argument": ["expected_*"],
     }
     subscript = False
 
@@ -44,7 +62,9 @@ def page(*needs: str) -> SimpleNamespace:
     return SimpleNamespace(slug="page", needs=tuple(frozenset(need.split()) for need in needs))
 
 
-def run(text: str, *needs: str, vocabulary=VOCABULARY, ask=None, path: str = "shop/views.py", module: str = "shop.views") -> triage.Triage:
+def run(
+    text: str, *needs: str, vocabulary=VOCABULARY, ask=None, path: str = "shop/views.py", module: str = "shop.views"
+) -> triage.Triage:
     source = Source.decode(path, text.encode())
     index, tree = index_module(source, module)
     return triage.roots(source, tree, index, vocabulary, [page(*needs)] if needs else [], ask)
@@ -59,54 +79,160 @@ def atoms(statements: str, vocabulary=VOCABULARY) -> str:
 # --- atoms ---
 
 
-@pytest.mark.parametrize("statements, kinds", [
-    ("pass", ""),
-    # calls, whatever the receiver
-    ("cur.fetchone()", "read"), ("a.b[0].save()", "write"), ("save()", "write"), ("x = y(z=obj.make())", "create write"), ("f().purge()", "delete write"),
-    ("with par.begin(): pass", "begin"), ("l.acquire()\nl.release()", "lock unlock"), ("mail.send_mail()", "effect"), ("await_ = [r.save() for r in x]", "write"),
-    ("lambda: par.save()", "write"), ("def inner():\n    par.save()", "write"), ("return par.save()", "write"), ("assert par.save()", "write"),
-    ("x = f'{par.fetchone()}'", "read"), ("x = par.save() if obj else None", "write"), ("print(par.unknown(1))", ""),
-    ("match par.fetchone():\n    case 1: pass", "read"), ("del par.fetchone()[0]", "change read"), ("global g\ng = par.fetchone()", "read"),
-    # handed on, not called
-    ("pool.submit(par.save)", "write"), ("s = par.save\ns()", "write"), ("getattr(par, 'save')()", "write"),
-    # builtins only where the vocabulary knows them; methods of what is made here; the standard library
-    ("x = set(par)", ""), ("open(par)", "read"), ("x = {}\nx.set(1)\nx.save()", ""), ("x = {}\nx = par\nx.set(1)", "write"), ("', '.put(x)", ""),
-    ("set = par\nset(1)", "write"), ("import os\nos.save()", "write"),
-    # changes
-    ("obj.n = 1", "change"), ("obj.n += 1", "change"), ("obj.n: int = 1", "change"), ("obj.a.b = 1", "change"), ("(obj.n, x) = 1, 2", "change"),
-    ("for obj.n in par: pass", "change"), ("with par as obj.n: pass", "change"), ("setattr(obj, k, 1)", "change"), ("object.__setattr__(obj, k, 1)", "change"),
-    ("obj['n'] = 1", "change"), ("obj['n'] += 1", "change"), ("obj.data['n'] = 1", "change"), ("del obj['n']", "change"), ("del obj.n", "change"),
-    *[(f"obj.tags.{name}(1)", "change") for name in ("append", "update", "insert", "add", "extend", "pop", "remove", "setdefault", "clear", "discard")],
-    ("tags = obj.tags\ntags.append(1)", "change"), ("obj.tags[0].append(1)", "change"), ("tags = obj.tags\ntags += [1]", "change"),
-    ("x = []\nx.append(1)", ""), ("x = {}\nx['a'] = 1\nx.update(b=1)", ""), ("x = dict(par)\nx['a'] = 1", ""), ("x: list = []\nx.append(1)", ""),
-    ("from collections import deque\nx = deque()\nx.append(1)", ""), ("from mine import deque\nx = deque()\nx.append(1)", "change"),
-    ("x = []\nx = obj.tags\nx.append(1)", "change"), ("x = []\nfor x in par: x.append(1)", "change replay"), ("x = []\ndef g(x): x.append(1)", "change"),
-    ("x = []\nwith par as x: x.append(1)", "change"), ("x = None\ntry: pass\nexcept E as x: x.append(1)", "change"),
-    ("x = []\nmatch par:\n    case {'a': x}: x.append(1)", "change"), ("x = []\nif (x := par): x.append(1)", "change"),
-    ("x = []\ndef g():\n    nonlocal x\n    x.append(1)", "change"), ("x = None\nimport x\nx.append(1)", "change"), ("def g(**kw): kw.pop('a')", ""),
-    ("n = 0\nn += 1", ""), ("n = obj.n\nn += 1", ""), ("x = obj.n", ""), ("obj.tags.index(1)", ""),
-    # replay
-    ("while par: f()", "replay"), ("for x in par: f()", "replay"), ("while True:\n    if x:\n        f()", "replay"), ("while f(): pass", "replay"),
-    ("for x in f(): pass", ""), ("for x in par: y = x + 1", ""), ("for x in par: pass\nelse: f()", ""), ("for x in par: pass\nf()", ""), ("while par: pass\nf()", ""),
-    ("f()\nfor x in par: pass", ""), ("scope()", "replay"), ("[f(x) for x in par]", ""), ("f()\n[f(x) for x in par]", ""), ("f()\nimport a\nfrom b import c", ""),
-    # SQL
-    ("x = 'UPDATE t SET a = 1'", "conditional write"), ("x = 'update t set a = 1'", "conditional write"), ("x = f'DELETE FROM {par}'", "conditional delete write"),
-    ("x = 'INSERT INTO t'", "conditional create write"), ("x = 'replace into t'", "conditional create write"), ("x = 'MERGE INTO t'", "conditional create write"),
-    ("x = 'SELECT 1'", "read"), ("x = 'SELECT 1 FOR UPDATE'", "lock read"), ("x = 'select 1 for no key update'", "lock read"), ("x = 'BEGIN IMMEDIATE'", "begin"),
-    ("x = 'select pg_advisory_xact_lock(1)'", "lock read"), ("x = 'UPD' 'ATE t'", "conditional write"), ("x = 'last_updated, updates, deleted, selection'", ""),
-    ("'''UPDATE t'''", ""), ("x = par['SELECT']", "read"), ("x = 'If-Match'", "conditional"),
-    # regions and names
-    ("with par.transaction(): pass", "begin"), ("with par.my_transaction: pass", "begin"), ("with row_mutex: pass", "lock"), ("with row_mutex(): pass", "lock"),
-    ("try: f()\nexcept ConflictError: pass", "conflict"), ("try: f()\nexcept (A, m.StaleData): pass", "conflict"), ("try: f()\nexcept ValueError: pass", ""),
-    ("try: f()\nexcept UniqueViolation: pass", "conflict"), ("if par == 409: pass", "conflict"), ("if par in {412, 500}: pass", "conflict"), ("if par == 404: pass", ""),
-    ("if par == HTTPStatus.CONFLICT: pass", "conflict"), ("if par == status.HTTP_409_CONFLICT: pass", "conflict"), ("if par == 'ItemConflictException': pass", "conflict"),
-    ("match par:\n    case 409: pass", "conflict"), ("par.load_row()", "read"), ("store_row(1)", "write"), ("par.get_for_update()", "lock read"),
-    ("par.unknown(expected_version=1)", "conditional"),
-    # the rest
-    ("x = {'type': 'object', 'properties': {}}", "schema"), ("x = {'input_schema': par}", "schema"), ("x = par['properties']", ""), ("par.model_dump()", "dump"),
-    ("par.dict()", "dump"), ("x = dict(par)", ""), ("k = uuid.uuid4()", "makekey"), ("k = datetime.now()", "makekey"), ("k = time.time()", "makekey"),
-    ("x = par['a']", ""),
-])
+@pytest.mark.parametrize(
+    "statements, kinds",
+    [
+        ("pass", ""),
+        # calls, whatever the receiver
+        ("cur.fetchone()", "read"),
+        ("a.b[0].save()", "write"),
+        ("save()", "write"),
+        ("x = y(z=obj.make())", "create write"),
+        ("f().purge()", "delete write"),
+        ("with par.begin(): pass", "begin"),
+        ("l.acquire()\nl.release()", "lock unlock"),
+        ("mail.send_mail()", "effect"),
+        ("await_ = [r.save() for r in x]", "write"),
+        ("lambda: par.save()", "write"),
+        ("def inner():\n    par.save()", "write"),
+        ("return par.save()", "write"),
+        ("assert par.save()", "write"),
+        ("x = f'{par.fetchone()}'", "read"),
+        ("x = par.save() if obj else None", "write"),
+        ("print(par.unknown(1))", ""),
+        ("match par.fetchone():\n    case 1: pass", "read"),
+        ("del par.fetchone()[0]", "change read"),
+        ("global g\ng = par.fetchone()", "read"),
+        # handed on, not called
+        ("pool.submit(par.save)", "write"),
+        ("s = par.save\ns()", "write"),
+        ("getattr(par, 'save')()", "write"),
+        # builtins only where the vocabulary knows them; methods of what is made here; the standard library
+        ("x = set(par)", ""),
+        ("open(par)", "read"),
+        ("x = {}\nx.set(1)\nx.save()", ""),
+        ("x = {}\nx = par\nx.set(1)", "write"),
+        ("', '.put(x)", ""),
+        ("set = par\nset(1)", "write"),
+        ("import os\nos.save()", "write"),
+        # changes
+        ("obj.n = 1", "change"),
+        ("obj.n += 1", "change"),
+        ("obj.n: int = 1", "change"),
+        ("obj.a.b = 1", "change"),
+        ("(obj.n, x) = 1, 2", "change"),
+        ("for obj.n in par: pass", "change"),
+        ("with par as obj.n: pass", "change"),
+        ("setattr(obj, k, 1)", "change"),
+        ("object.__setattr__(obj, k, 1)", "change"),
+        ("obj['n'] = 1", "change"),
+        ("obj['n'] += 1", "change"),
+        ("obj.data['n'] = 1", "change"),
+        ("del obj['n']", "change"),
+        ("del obj.n", "change"),
+        *[
+            (f"obj.tags.{name}(1)", "change")
+            for name in (
+                "append",
+                "update",
+                "insert",
+                "add",
+                "extend",
+                "pop",
+                "remove",
+                "setdefault",
+                "clear",
+                "discard",
+            )
+        ],
+        ("tags = obj.tags\ntags.append(1)", "change"),
+        ("obj.tags[0].append(1)", "change"),
+        ("tags = obj.tags\ntags += [1]", "change"),
+        ("x = []\nx.append(1)", ""),
+        ("x = {}\nx['a'] = 1\nx.update(b=1)", ""),
+        ("x = dict(par)\nx['a'] = 1", ""),
+        ("x: list = []\nx.append(1)", ""),
+        ("from collections import deque\nx = deque()\nx.append(1)", ""),
+        ("from mine import deque\nx = deque()\nx.append(1)", "change"),
+        ("x = []\nx = obj.tags\nx.append(1)", "change"),
+        ("x = []\nfor x in par: x.append(1)", "change replay"),
+        ("x = []\ndef g(x): x.append(1)", "change"),
+        ("x = []\nwith par as x: x.append(1)", "change"),
+        ("x = None\ntry: pass\nexcept E as x: x.append(1)", "change"),
+        ("x = []\nmatch par:\n    case {'a': x}: x.append(1)", "change"),
+        ("x = []\nif (x := par): x.append(1)", "change"),
+        ("x = []\ndef g():\n    nonlocal x\n    x.append(1)", "change"),
+        ("x = None\nimport x\nx.append(1)", "change"),
+        ("def g(**kw): kw.pop('a')", ""),
+        ("n = 0\nn += 1", ""),
+        ("n = obj.n\nn += 1", ""),
+        ("x = obj.n", ""),
+        ("obj.tags.index(1)", ""),
+        # replay
+        ("while par: f()", "replay"),
+        ("for x in par: f()", "replay"),
+        ("while True:\n    if x:\n        f()", "replay"),
+        ("while f(): pass", "replay"),
+        ("for x in f(): pass", ""),
+        ("for x in par: y = x + 1", ""),
+        ("for x in par: pass\nelse: f()", ""),
+        ("for x in par: pass\nf()", ""),
+        ("while par: pass\nf()", ""),
+        ("f()\nfor x in par: pass", ""),
+        ("scope()", "replay"),
+        ("[f(x) for x in par]", ""),
+        ("f()\n[f(x) for x in par]", ""),
+        ("f()\nimport a\nfrom b import c", ""),
+        # SQL
+        ("x = 'UPDATE t SET a = 1'", "conditional write"),
+        ("x = 'update t set a = 1'", "conditional write"),
+        ("x = f'DELETE FROM {par}'", "conditional delete write"),
+        ("x = 'INSERT INTO t'", "conditional create write"),
+        ("x = 'replace into t'", "conditional create write"),
+        ("x = 'MERGE INTO t'", "conditional create write"),
+        ("x = 'SELECT 1'", "read"),
+        ("x = 'SELECT 1 FOR UPDATE'", "lock read"),
+        ("x = 'select 1 for no key update'", "lock read"),
+        ("x = 'BEGIN IMMEDIATE'", "begin"),
+        ("x = 'select pg_advisory_xact_lock(1)'", "lock read"),
+        ("x = 'UPD' 'ATE t'", "conditional write"),
+        ("x = 'last_updated, updates, deleted, selection'", ""),
+        ("'''UPDATE t'''", ""),
+        ("x = par['SELECT']", "read"),
+        ("x = 'If-Match'", "conditional"),
+        # regions and names
+        ("with par.transaction(): pass", "begin"),
+        ("with par.my_transaction: pass", "begin"),
+        ("with row_mutex: pass", "lock"),
+        ("with row_mutex(): pass", "lock"),
+        ("try: f()\nexcept ConflictError: pass", "conflict"),
+        ("try: f()\nexcept (A, m.StaleData): pass", "conflict"),
+        ("try: f()\nexcept ValueError: pass", ""),
+        ("try: f()\nexcept UniqueViolation: pass", "conflict"),
+        ("if par == 409: pass", "conflict"),
+        ("if par in {412, 500}: pass", "conflict"),
+        ("if par == 404: pass", ""),
+        ("if par == HTTPStatus.CONFLICT: pass", "conflict"),
+        ("if par == status.HTTP_409_CONFLICT: pass", "conflict"),
+        ("if par == 'ItemConflictException': pass", "conflict"),
+        ("match par:\n    case 409: pass", "conflict"),
+        ("par.load_row()", "read"),
+        ("store_row(1)", "write"),
+        ("par.get_for_update()", "lock read"),
+        ("par.unknown(expected_version=1)", "conditional"),
+        # the rest
+        ("x = {'type': 'object', 'properties': {}}", "schema"),
+        ("x = {'input_schema': par}", "schema"),
+        ("x = par['properties']", ""),
+        ("par.model_dump()", "dump"),
+        ("par.dict()", "dump"),
+        ("x = dict(par)", ""),
+        ("k = uuid.uuid4()", "makekey"),
+        ("k = datetime.now()", "makekey"),
+        ("k = time.time()", "makekey"),
+        ("x = par['a']", ""),
+    ],
+)
 def test_atoms(statements, kinds):
     assert atoms(statements) == kinds
 
@@ -125,26 +251,47 @@ def test_async_for_is_replay():
 
 
 def test_imported_names_count_under_their_own_name():
-    got = run("from lib import save as persist, fetchone as one\nimport os, mine\n"
-              "def a(): persist()\ndef b(): one(1)\ndef c(): pool.map(persist, x)\ndef d(): os.listdir()\ndef e(): os.save()\ndef f(): mine.save()\n"
-              "def g():\n    from lib import put as p\n    p()\n")
+    got = run(
+        "from lib import save as persist, fetchone as one\nimport os, mine\n"
+        "def a(): persist()\ndef b(): one(1)\ndef c(): pool.map(persist, x)\n"
+        "def d(): os.listdir()\ndef e(): os.save()\ndef f(): mine.save()\n"
+        "def g():\n    from lib import put as p\n    p()\n"
+    )
     assert {name: " ".join(sorted(kinds)) for name, kinds in got.atoms.items()} == {
-        MODULE: "", "a": "write", "b": "read", "c": "write", "d": "read", "e": "", "f": "write", "g": "conditional write"}
+        MODULE: "",
+        "a": "write",
+        "b": "read",
+        "c": "write",
+        "d": "read",
+        "e": "",
+        "f": "write",
+        "g": "conditional write",
+    }
 
 
 def test_decorators_count_inside_their_function():
     got = run("@retry\ndef a(): pass\n@lib.retry(stop=3)\ndef b(): pass\nclass C:\n    @tool\n    def m(self): pass\n")
-    assert got.atoms["a"] == got.atoms["b"] == {"replay", "policy"} and got.atoms["C.m"] == {"tool"} and got.atoms[MODULE] == set()
+    assert (
+        got.atoms["a"] == got.atoms["b"] == {"replay", "policy"}
+        and got.atoms["C.m"] == {"tool"}
+        and got.atoms[MODULE] == set()
+    )
 
 
 def test_defaults_and_annotated_count_annotations_do_not():
-    got = run("def a(x=dep.fetchone()): pass\ndef b(x: Annotated[S, Depends(get.fetchone())]): pass\ndef c(x: 'SELECT' = 1) -> 'UPDATE t': pass\n")
+    got = run(
+        "def a(x=dep.fetchone()): pass\ndef b(x: Annotated[S, Depends(get.fetchone())]): pass\n"
+        "def c(x: 'SELECT' = 1) -> 'UPDATE t': pass\n"
+    )
     assert [" ".join(got.atoms[name]) for name in "abc"] == ["read", "read", ""]
 
 
 def test_a_new_record_in_its_constructor_is_no_change():
-    got = run("class C:\n    def __init__(self, o):\n        self.x = 1\n    def m(self):\n        self.x = 1\n    def __post_init__(self):\n        self.x += 1\n"
-              "class D:\n    def __init__(self, o):\n        o.x = 1\n")
+    got = run(
+        "class C:\n    def __init__(self, o):\n        self.x = 1\n    def m(self):\n"
+        "        self.x = 1\n    def __post_init__(self):\n        self.x += 1\n"
+        "class D:\n    def __init__(self, o):\n        o.x = 1\n"
+    )
     assert got.atoms["C.__init__"] == set()
     assert got.atoms["C.m"] == got.atoms["C.__post_init__"] == got.atoms["D.__init__"] == {"change"}
 
@@ -167,11 +314,18 @@ if x:
             x.send_mail()
 """)
     assert {name: " ".join(sorted(kinds)) for name, kinds in got.atoms.items()} == {
-        MODULE: "read", "f": "write", "C.m": "conditional write", class_scope("C"): "begin create lock replay write", class_scope("C.D"): "effect"}
+        MODULE: "read",
+        "f": "write",
+        "C.m": "conditional write",
+        class_scope("C"): "begin create lock replay write",
+        class_scope("C.D"): "effect",
+    }
 
 
 def test_both_definitions_of_a_name_are_scopes():
-    got = run("class A:\n    @property\n    def x(self): return c.fetchone()\n    @x.setter\n    def x(self, v): c.save()\n")
+    got = run(
+        "class A:\n    @property\n    def x(self): return c.fetchone()\n    @x.setter\n    def x(self, v): c.save()\n"
+    )
     assert got.atoms["A.x"] == {"read"} and got.atoms["A.x@2"] == {"write"}
 
 
@@ -187,10 +341,25 @@ def reached(text: str, name: str = "scope") -> str:
     return " ".join(sorted(run(text).kinds[name]))
 
 
-@pytest.mark.parametrize("body", [
-    "write_it()", "x.write_it()", "pool.submit(write_it)", "lambda: write_it()", "f = write_it", "[write_it(x) for x in y]", "return write_it", "x = {1: write_it}",
-    "def inner(): write_it()", "with write_it(): pass", "with write_it: pass", "getattr(x, 'write_it')()", "functools.partial(write_it, 1)", "x = par or write_it",
-])
+@pytest.mark.parametrize(
+    "body",
+    [
+        "write_it()",
+        "x.write_it()",
+        "pool.submit(write_it)",
+        "lambda: write_it()",
+        "f = write_it",
+        "[write_it(x) for x in y]",
+        "return write_it",
+        "x = {1: write_it}",
+        "def inner(): write_it()",
+        "with write_it(): pass",
+        "with write_it: pass",
+        "getattr(x, 'write_it')()",
+        "functools.partial(write_it, 1)",
+        "x = par or write_it",
+    ],
+)
 def test_calls_and_callbacks_reach_functions(body):
     assert "write" in reached(f"def write_it(): c.save()\ndef scope(par):\n    {body}\n")
 
@@ -199,9 +368,14 @@ def test_what_is_not_named_is_not_reached():
     assert reached("def write_it(): c.save()\ndef scope(par):\n    other()\n") == ""
 
 
-@pytest.mark.parametrize("body", ["x.meth()", "x.meth", "Cls.meth(x)", "f(x.y.meth)", "x().meth()", "x[0].meth", "super().meth()"])
+@pytest.mark.parametrize(
+    "body", ["x.meth()", "x.meth", "Cls.meth(x)", "f(x.y.meth)", "x().meth()", "x[0].meth", "super().meth()"]
+)
 def test_methods_of_unknown_receivers_reach_every_method_of_the_name(body):
-    text = f"class Cls:\n    def meth(self): c.save()\nclass Other:\n    def meth(self): c.fetchone()\ndef scope(x):\n    {body}\n"
+    text = (
+        "class Cls:\n    def meth(self): c.save()\nclass Other:\n    def meth(self): c.fetchone()\n"
+        f"def scope(x):\n    {body}\n"
+    )
     assert reached(text) == "read write"
 
 
@@ -211,7 +385,10 @@ def test_a_decorator_of_the_module_is_reached():
 
 
 def test_context_managers_and_containers_reach_their_methods():
-    text = "class Cm:\n    def __enter__(self): c.acquire()\n    def __exit__(self, *a): c.release()\nclass Box:\n    def __getitem__(self, k): c.fetchone()\n"
+    text = (
+        "class Cm:\n    def __enter__(self): c.acquire()\n    def __exit__(self, *a): c.release()\n"
+        "class Box:\n    def __getitem__(self, k): c.fetchone()\n"
+    )
     assert reached(text + "def scope(x):\n    with x: pass\n") == "lock unlock"
     assert reached(text + "def scope(x):\n    return x[1]\n") == "read"
     assert reached(text + "def scope(x):\n    return x\n") == ""
@@ -220,25 +397,40 @@ def test_context_managers_and_containers_reach_their_methods():
 
 
 def test_constructors_reach_init_of_the_class_and_its_bases():
-    text = "class Base:\n    def __init__(self): c.save()\nclass Mid(Base): pass\nclass Leaf(Mid):\n    def __post_init__(self): c.fetchone()\n"
+    text = (
+        "class Base:\n    def __init__(self): c.save()\nclass Mid(Base): pass\nclass Leaf(Mid):\n"
+        "    def __post_init__(self): c.fetchone()\n"
+    )
     assert reached(text + "def scope(): Leaf()\n") == "read write"
     assert reached(text + "def scope(): m.Mid()\n") == "write"
     assert reached(text + "def scope(): x()\n") == ""
 
 
 def test_property_reads_reach_the_property():
-    assert reached("class A:\n    @property\n    def total(self): return c.fetchone()\ndef scope(a): return a.total + 1\n") == "read"
+    assert (
+        reached("class A:\n    @property\n    def total(self): return c.fetchone()\ndef scope(a): return a.total + 1\n")
+        == "read"
+    )
 
 
 def test_self_means_the_family_of_the_class():
-    text = ("class A:\n    def go(self): self.step()\n    def step(self): c.fetchone()\nclass B(A):\n    def step(self): c.save()\n"
-            "class Stranger:\n    def step(self): c.send_mail()\n")
+    text = (
+        "class A:\n    def go(self): self.step()\n    def step(self): c.fetchone()\nclass B(A):\n"
+        "    def step(self): c.save()\n"
+        "class Stranger:\n    def step(self): c.send_mail()\n"
+    )
     assert reached(text, "A.go") == "read write"
-    mixin = "class M:\n    def go(self): self.step()\nclass N:\n    def step(self): c.save()\nclass Both(M, N): pass\nclass S:\n    def step(self): c.send_mail()\n"
+    mixin = (
+        "class M:\n    def go(self): self.step()\nclass N:\n    def step(self): c.save()\n"
+        "class Both(M, N): pass\nclass S:\n    def step(self): c.send_mail()\n"
+    )
     assert reached(mixin, "M.go") == "write"
     unknown = "class M:\n    def go(self): self.step()\nclass S:\n    def step(self): c.send_mail()\n"
     assert reached(unknown, "M.go") == "effect"
-    rebound = "class M:\n    def go(self):\n        self = x\n        self.step()\n    def step(self): c.save()\nclass S:\n    def step(self): c.send_mail()\n"
+    rebound = (
+        "class M:\n    def go(self):\n        self = x\n        self.step()\n"
+        "    def step(self): c.save()\nclass S:\n    def step(self): c.send_mail()\n"
+    )
     assert "effect" in reached(rebound, "M.go")
 
 
@@ -266,7 +458,10 @@ class B:
     assert got.kinds["A.push"] == got.kinds["A.deep"] == {"read"}
     assert got.kinds["A.send"] == {"makekey"}, "a loop or a change elsewhere is not carried by a value"
     assert got.kinds["B.push"] == set()
-    called = run("class A:\n    def __init__(self, c): self.out = c.save\n    def go(self): self.out()\n    def look(self): self.out.name\n")
+    called = run(
+        "class A:\n    def __init__(self, c): self.out = c.save\n    def go(self): self.out()\n"
+        "    def look(self): self.out.name\n"
+    )
     assert called.kinds["A.go"] == {"write"} and called.kinds["A.look"] == set()
 
 
@@ -292,8 +487,15 @@ def g(): pass
 """
     got = run(text)
     assert {name: " ".join(sorted(got.atoms[name])) for name in ("a", "b", "c_", "d", "e", "g", "C.m", "f")} == {
-        "a": "conditional write", "b": "conditional write", "c_": "read", "d": "conditional delete write", "e": "read", "g": "",
-        "C.m": "conditional delete write", "f": ""}
+        "a": "conditional write",
+        "b": "conditional write",
+        "c_": "read",
+        "d": "conditional delete write",
+        "e": "read",
+        "g": "",
+        "C.m": "conditional delete write",
+        "f": "",
+    }
     assert got.kinds["f"] == {"effect"}
 
 
@@ -361,7 +563,10 @@ TWINS = [
     "def rd(c): return c.fetchone()\ndef f(c):\n    r = rd(c)\n    c.save(r)\n",
     "def wr(c, r): c.save(r)\ndef f(c):\n    r = c.fetchone()\n    wr(c, r)\n",
     "def rd(c): return c.fetchone()\ndef wr(c, r): c.save(r)\ndef f(c):\n    r = rd(c)\n    wr(c, r)\n",
-    "class S:\n    def rd(self): return c.fetchone()\n    def wr(self, r): c.save(r)\ndef f(s):\n    r = s.rd()\n    s.wr(r)\n",
+    (
+        "class S:\n    def rd(self): return c.fetchone()\n    def wr(self, r): c.save(r)\n"
+        "def f(s):\n    r = s.rd()\n    s.wr(r)\n"
+    ),
     "rd = lambda c: c.fetchone()\ndef wr(c, r): c.save(r)\ndef f(c):\n    r = rd(c)\n    wr(c, r)\n",
     "def rd(c): return c.fetchone()\nalias = rd\ndef f(c):\n    r = alias(c)\n    c.save(r)\n",
     "class P:\n    @property\n    def row(self): return c.fetchone()\ndef f(p):\n    c.save(p.row)\n",
@@ -383,13 +588,28 @@ def test_ask_kinds_of_imported_targets():
 
     def ask(target: str) -> tuple[str, ...]:
         asked.append(target)
-        return {"shop.store.Doc.load_": ("read",), "lib.push": ("write",), ".flushes": ("write",), "other.starred": ("effect",)}.get(target, ())
+        return {
+            "shop.store.Doc.load_": ("read",),
+            "lib.push": ("write",),
+            ".flushes": ("write",),
+            "other.starred": ("effect",),
+        }.get(target, ())
 
-    got = run("from .store import Doc as D\nimport lib\nfrom other import *\n"
-              "def f(x):\n    D.load_()\n    lib.push()\ndef g(x): x.flushes()\ndef h(): starred()\ndef k(): lib.push()\n"
-              "def local():\n    from lib import push\n    push()\n", "read write", "effect", ask=ask)
+    got = run(
+        "from .store import Doc as D\nimport lib\nfrom other import *\n"
+        "def f(x):\n    D.load_()\n    lib.push()\ndef g(x): x.flushes()\ndef h(): starred()\ndef k(): lib.push()\n"
+        "def local():\n    from lib import push\n    push()\n",
+        "read write",
+        "effect",
+        ask=ask,
+    )
     assert got.kinds["f"] == {"read", "write"} and got.edges["f"] == ("→lib.push", "→shop.store.Doc.load_")
-    assert got.kinds["g"] == {"write"} and got.kinds["h"] == {"effect"} and got.kinds["k"] == {"write"} and got.kinds["local"] == {"write"}
+    assert (
+        got.kinds["g"] == {"write"}
+        and got.kinds["h"] == {"effect"}
+        and got.kinds["k"] == {"write"}
+        and got.kinds["local"] == {"write"}
+    )
     assert got.roots == ("f",), "a single imported callee with the whole set is the root, in its own module"
     assert len(asked) == len(set(asked)), "each target is asked about once"
 
@@ -397,12 +617,29 @@ def test_ask_kinds_of_imported_targets():
 # --- the bytes scan ---
 
 
-@pytest.mark.parametrize("data, found", [
-    (b"", False), (b"x = 1\n", False), (b"x.unknown()\n", False), (b"x.save()\n", True), (b"x.saves()\nsave_ = 1\n", False), (b"x = 'update t'", True),
-    (b"# select\n", True), (b"x = 'selection'", False), (b"x.load_it()", True), (b"f(expected_v=1)", True), (b"uuid4()", True), (b"setattr(a, b, c)", True),
-    ("x = 'é'".encode(), True), (b"# coding: utf-7\n+AHMAYQB2AGU-()", True), (b"# coding: nonsense\n", True), (b"x = '\\x55PDATE'", True), (b"x = '\\n'", False),
-    (b"# coding: latin-1\nx = 1\n", False),
-])
+@pytest.mark.parametrize(
+    "data, found",
+    [
+        (b"", False),
+        (b"x = 1\n", False),
+        (b"x.unknown()\n", False),
+        (b"x.save()\n", True),
+        (b"x.saves()\nsave_ = 1\n", False),
+        (b"x = 'update t'", True),
+        (b"# select\n", True),
+        (b"x = 'selection'", False),
+        (b"x.load_it()", True),
+        (b"f(expected_v=1)", True),
+        (b"uuid4()", True),
+        (b"setattr(a, b, c)", True),
+        ("x = 'é'".encode(), True),
+        (b"# coding: utf-7\n+AHMAYQB2AGU-()", True),
+        (b"# coding: nonsense\n", True),
+        (b"x = '\\x55PDATE'", True),
+        (b"x = '\\n'", False),
+        (b"# coding: latin-1\nx = 1\n", False),
+    ],
+)
 def test_has_needle(data, found):
     assert has_needle(data, VOCABULARY) is found
 
@@ -420,12 +657,26 @@ def test_no_needle_means_no_root(text):
 # --- hostile input ---
 
 
-@pytest.mark.parametrize("text", [
-    "x = " + " and ".join(["a.save()"] * 20000), "x = " + " + ".join(["a"] * 800), "x = a" + ".save()" * 400, "x = " + "(" * 199 + "a.save()" + ")" * 199,
-    "x = " + "[" * 190 + "]" * 190, "if a:\n p.save()\n" + "elif b:\n p.save()\n" * 1000, "x = (" + "'a'\n" * 5000 + ")", "\x0cx.save()\n\x0c\n", "x.save()\rx.fetchone()\r",
-    "".join(f"def f{n}(): f{n + 1}()\n" for n in range(3000)) + "def f3000(): x.save()\n", "class A(A): pass\nclass B(C): pass\nclass C(B): pass\n",
-    "def f(): pass\n" * 500 + "class K: pass\n" * 500, "x = y = x\ny = x\nSQL = SQL + 'UPDATE'\ndef f(): return SQL\n", "def f(): f()\n", "lambda: (yield)\n",
-])
+@pytest.mark.parametrize(
+    "text",
+    [
+        "x = " + " and ".join(["a.save()"] * 20000),
+        "x = " + " + ".join(["a"] * 800),
+        "x = a" + ".save()" * 400,
+        "x = " + "(" * 199 + "a.save()" + ")" * 199,
+        "x = " + "[" * 190 + "]" * 190,
+        "if a:\n p.save()\n" + "elif b:\n p.save()\n" * 1000,
+        "x = (" + "'a'\n" * 5000 + ")",
+        "\x0cx.save()\n\x0c\n",
+        "x.save()\rx.fetchone()\r",
+        "".join(f"def f{n}(): f{n + 1}()\n" for n in range(3000)) + "def f3000(): x.save()\n",
+        "class A(A): pass\nclass B(C): pass\nclass C(B): pass\n",
+        "def f(): pass\n" * 500 + "class K: pass\n" * 500,
+        "x = y = x\ny = x\nSQL = SQL + 'UPDATE'\ndef f(): return SQL\n",
+        "def f(): f()\n",
+        "lambda: (yield)\n",
+    ],
+)
 def test_hostile_modules_pass(text):
     got = run(text, "read write", "write")
     assert set(got.roots) <= set(got.kinds)

@@ -1,8 +1,8 @@
 """Names to targets: one file's text, its outline, its import table. The stdlib's `ast` only.
 
 `triage` and `link` share this module, so triage never sees less than link can follow (DESIGN §4). Everything here is
-iterative: a file may hold an expression of 20,000 operands. Nothing refers to an `ast` node once `index_module` has returned,
-except the tree it hands out for triage.
+iterative: a file may hold an expression of 20,000 operands. Nothing refers to an `ast` node once `index_module` has
+returned, except the tree it hands out for triage.
 """
 from __future__ import annotations
 
@@ -42,7 +42,8 @@ class SourceError(Exception):
 class Source:
     """One file, decoded. `text` has no byte order mark; `lines` have no line ends (split at \\n, \\r\\n, \\r only).
 
-    `encoding` is a codec name with which `text.encode(encoding)` gives `data` back ('utf-8-sig' where a mark was dropped).
+    `encoding` is a codec name with which `text.encode(encoding)` gives `data` back ('utf-8-sig' where a mark was
+    dropped).
     """
 
     path: str
@@ -62,7 +63,8 @@ class Source:
         encoding, line = cookie(body)
         if mark:
             if encoding not in ("", "utf-8"):
-                raise SourceError(line, f"the byte order mark says utf-8, the coding cookie says {encoding}", "encoding")
+                message = f"the byte order mark says utf-8, the coding cookie says {encoding}"
+                raise SourceError(line, message, "encoding")
             encoding = "utf-8"
         try:
             text = body.decode(encoding or "utf-8")
@@ -113,12 +115,12 @@ def cookie(body: bytes) -> tuple[str, int]:
 class FunctionInfo:
     """One outermost function or method; defs nested in it belong to it.
 
-    `qualname`: 'Cls.meth', 'outer'. `key`: the key in `ModuleIndex.functions`; it differs from `qualname` ('Cls.x@2': the
-    second definition) only where a name is defined again. `cls`: key of the class or None.
+    `qualname`: 'Cls.meth', 'outer'. `key`: the key in `ModuleIndex.functions`; it differs from `qualname` ('Cls.x@2':
+    the second definition) only where a name is defined again. `cls`: key of the class or None.
     `start`..`end`: physical lines, 1-based, inclusive; `start` is the line of the first decorator's '@'.
     `inline`: the def does not begin its own logical line, so it must be lowered with lines `outer`.
-    `depth`: nesting as LibCST counts it; above DEPTH_LIMIT exactly where the true depth is, below it short statements count
-    one. `deep_line`: the line of the deepest place. `imports`: names bound by imports anywhere inside.
+    `depth`: nesting as LibCST counts it; above DEPTH_LIMIT exactly where the true depth is, below it short statements
+    count one. `deep_line`: the line of the deepest place. `imports`: names bound by imports anywhere inside.
     """
 
     qualname: str
@@ -140,7 +142,8 @@ class FunctionInfo:
 
 @dataclass(slots=True)
 class ClassInfo:
-    """One class that is not inside a function. `bases`: dotted text; 'f()' for a call, '' for anything else without a name.
+    """One class that is not inside a function. `bases`: dotted text; 'f()' for a call, '' for anything else without a
+    name.
 
     `assigns`: class-level name → (first, last) lines of every statement that binds it. `annotations`: name → text.
     `loose`: line ranges of the class body's statements that are no def and no class. `imports`: made in the body.
@@ -170,8 +173,10 @@ class ModuleIndex:
 
     `imports`: local name → target as written ('a.b.C'; relative ones keep their dots: '..models.Account').
     `choices`: names with several import targets (try/except) → all of them, `imports` holding the first.
-    `stars`: targets of star imports ('pkg.mod', '.mod'). `assigns`: module-level name → lines of the binding statements.
-    `rebound`: names that some function declares `global`. `loose`: line ranges of module statements that are no def or class.
+    `stars`: targets of star imports ('pkg.mod', '.mod'). `assigns`: module-level name → lines of the binding
+    statements.
+    `rebound`: names that some function declares `global`. `loose`: line ranges of module statements that are no def or
+    class.
     `depth`, `deep_line`: of the loose statements.
     """
 
@@ -196,8 +201,8 @@ class ModuleIndex:
 def index_module(source: Source, module: str = "") -> tuple[ModuleIndex, ast.Module]:
     """The outline of a file and its tree (for triage; the caller drops it at once).
 
-    Raises SourceError: reason 'syntax' where the running Python refuses the text (the slow path may still read it), 'deep'
-    where its parser runs out of depth.
+    Raises SourceError: reason 'syntax' where the running Python refuses the text (the slow path may still read it),
+    'deep' where its parser runs out of depth.
     """
     tree = _parse(source)
     index = ModuleIndex(module, source.path)
@@ -277,7 +282,8 @@ def _base_text(node: ast.AST) -> str:
 def import_names(node: ast.Import | ast.ImportFrom) -> list[tuple[str, str]]:
     """(local name, target as written) of one import statement; a star import is ('*', module)."""
     if isinstance(node, ast.Import):
-        return [(alias.asname, alias.name) if alias.asname else (alias.name.split(".", 1)[0],) * 2 for alias in node.names]
+        return [(alias.asname, alias.name) if alias.asname else (alias.name.split(".", 1)[0],) * 2
+                for alias in node.names]
     base = "." * node.level + (node.module or "")
     joint = "" if not base or base.endswith(".") else "."
     return [("*", base) if alias.name == "*" else (alias.asname or alias.name, base + joint + alias.name)
@@ -299,7 +305,8 @@ class _Indexer:
     def run(self, tree: ast.Module) -> None:
         index = self.index
         stars: list[str] = []
-        assigns, loose, depth, classes = self.block(tree.body, index.imports, stars, None, "", self.found, self.choices, 0)
+        assigns, loose, depth, classes = self.block(
+            tree.body, index.imports, stars, None, "", self.found, self.choices, 0)
         index.assigns, index.loose = assigns, loose
         index.depth, index.deep_line = depth
         while classes:  # a queue, not recursion: classes may nest
@@ -312,7 +319,10 @@ class _Indexer:
 
     # one level: the module, or the body of a class
     def block(self, body, imports, stars, cls, prefix, functions, choices, base, outer=None):
-        """Reads the statements of one level, through its if/try/with/for. Returns (assigns, loose, (depth, line), classes)."""
+        """Reads the statements of one level, through its if/try/with/for.
+
+        Returns (assigns, loose, (depth, line), classes).
+        """
         assigns: dict[str, list[tuple[int, int]]] = {}
         loose: list[tuple[int, int]] = []
         classes: list[tuple[ast.ClassDef, str, tuple[int, int] | None]] = []
@@ -434,7 +444,8 @@ class _Indexer:
     def class_(self, node: ast.ClassDef, prefix: str, outer, queue: list) -> None:
         start, inline = self.head(node)
         qualname = prefix + node.name
-        info = ClassInfo(qualname, start, node.end_lineno, node.lineno, tuple([_base_text(item) for item in node.bases]),
+        info = ClassInfo(qualname, start, node.end_lineno, node.lineno,
+                         tuple([_base_text(item) for item in node.bases]),
                          decorators=tuple([_decorator_text(item) for item in node.decorator_list]), inline=inline)
         around = outer or (start, node.end_lineno)
         if inline:
@@ -481,7 +492,7 @@ class _Indexer:
 
 _FUNCTIONS_SET = frozenset(_FUNCTIONS)
 _PARTS = frozenset({ast.ExceptHandler, ast.match_case})
-_BINDING = frozenset({ast.Assign, ast.AugAssign, ast.AnnAssign} | ({ast.TypeAlias} if hasattr(ast, "TypeAlias") else set()))
+_BINDING = frozenset({ast.Assign, ast.AugAssign, ast.AnnAssign, getattr(ast, "TypeAlias", ast.Assign)})
 _SHADOWS = frozenset({"setter", "deleter", "getter", "overload"})
 
 
@@ -560,7 +571,8 @@ def _descend(nodes: list[ast.AST]) -> Iterator[ast.AST]:
 _STRING = (r"(?:[rRbBuUfFtT]{0,3})(?:\"\"\"(?:[^\\\"]|\\.|\"(?!\"\"))*\"\"\"|'''(?:[^\\']|\\.|'(?!''))*'''"
            r"|\"(?:[^\\\"\r\n]|\\(?:\r\n|.))*\"|'(?:[^\\'\r\n]|\\(?:\r\n|.))*')")
 _PIECES = re.compile(r"(?s)#[^\r\n]*|(?P<string>" + _STRING + ")")
-_GROUPING = re.compile(r"(?s)#[^\r\n]*|" + _STRING + r"|(?P<tail>[\w)\]}])|(?P<open>[(\[{])|(?P<close>[)\]}])|(?P<other>[^\s\\])")
+_GROUPING = re.compile(r"(?s)#[^\r\n]*|" + _STRING
+                       + r"|(?P<tail>[\w)\]}])|(?P<open>[(\[{])|(?P<other>[^\s\\])")
 
 
 #: Every level of nesting costs one of these at least.
@@ -665,7 +677,8 @@ class _Meter:
                 for place, value in enumerate(node.values):
                     stack.append((value, depth + count - max(place, 1)))
                 depth += count - 1
-            elif isinstance(node, ast.JoinedStr) or isinstance(node, ast.Constant) and isinstance(node.value, (str, bytes)):
+            elif isinstance(node, ast.JoinedStr) or (
+                    isinstance(node, ast.Constant) and isinstance(node.value, (str, bytes))):
                 depth += self.pieces(node) - 1
             if not isinstance(node, ast.BoolOp):
                 for child in ast.iter_child_nodes(node):
@@ -731,7 +744,8 @@ def token_bound(source: Source, limit: int = DEPTH_LIMIT) -> int | None:
     """
     line = 1
     blocks: list[list[int]] = []  # [indentation, elifs of the chain that is open at it]
-    levels: list[list[int]] = [[0, 0]]  # per open bracket: [operators since the last comma, lambdas whose ':' is to come]
+    # per open bracket: [operators since the last comma, lambdas whose ':' is to come]
+    levels: list[list[int]] = [[0, 0]]
     base = total = 0  # depth of the blocks, of the expression
     line_start, indent, previous = True, 0, ""
     for token in _TOKEN.finditer(source.text):
@@ -799,7 +813,7 @@ def token_bound(source: Source, limit: int = DEPTH_LIMIT) -> int | None:
 
 
 def _inside(text: str) -> int:
-    """A bound for what the replacement fields of a (possibly formatted) string nest: brackets and operators in one field."""
+    """A bound for what a replacement field of a (possibly formatted) string nests: its brackets and operators."""
     level = most = operators = 0
     for character in text:
         if character in "([{":
@@ -820,9 +834,9 @@ def _inside(text: str) -> int:
 def dotted(index: ModuleIndex, names: str | Iterable[str], imports: dict[str, str] | None = None) -> str | None:
     """The dotted target of a name as written: 'sa.orm.Session' → 'sqlalchemy.orm.Session'.
 
-    `names`: dotted text or its parts. `imports`: a function's own imports, asked first. Relative targets become absolute where
-    the module's name is known, else keep their dots. Names of this module and builtins stand for themselves ('Foo' → 'Foo').
-    None: the first name is bound nowhere in sight, or `names` is no dotted name.
+    `names`: dotted text or its parts. `imports`: a function's own imports, asked first. Relative targets become
+    absolute where the module's name is known, else keep their dots. Names of this module and builtins stand for
+    themselves ('Foo' → 'Foo'). None: the first name is bound nowhere in sight, or `names` is no dotted name.
     """
     parts = names.split(".") if isinstance(names, str) else list(names)
     if not parts or not all(part.isidentifier() for part in parts):
@@ -858,7 +872,7 @@ def absolute(index: ModuleIndex, target: str) -> str:
 
 
 def module_name(path: str, root: str) -> str:
-    """'shop.models' for '<root>/shop/models.py'; a package's `__init__.py` is the package. '' where no import can name it."""
+    """'shop.models' for '<root>/shop/models.py'; `__init__.py` is its package. '' where no import can name it."""
     file, base = abspath(path).replace("\\", "/"), abspath(root).replace("\\", "/").rstrip("/") + "/"
     if not file.startswith(base):
         return ""

@@ -1,9 +1,10 @@
-"""Which scopes of a module can matter to the selected pages (DESIGN §4). It only skips: findings with triage on and off are equal.
+"""Which scopes of a module can matter to the selected pages (DESIGN §4). It only skips: findings with triage on and
+off are equal.
 
-A scope is an outermost def with all that is in it, the loose statements of the module, or those of a class body. One pass over
-the `ast` notes each scope's *atoms* (event kinds) and the names it mentions; names become *edges* to scopes of the same module,
-blind to receivers except `self`, `cls` and `super()`. kinds(scope) = atoms + kinds of what the edges reach.
-Everything errs towards more kinds. Sets of kinds are bit masks inside, frozensets of words outside.
+A scope is an outermost def with all that is in it, the loose statements of the module, or those of a class body. One
+pass over the `ast` notes each scope's *atoms* (event kinds) and the names it mentions; names become *edges* to scopes
+of the same module, blind to receivers except `self`, `cls` and `super()`. kinds(scope) = atoms + kinds of what the
+edges reach. Everything errs towards more kinds. Sets of kinds are bit masks inside, frozensets of words outside.
 """
 from __future__ import annotations
 
@@ -11,8 +12,8 @@ import ast
 import builtins
 import re
 import sys
-from ast import (AnnAssign, Assign, AsyncFor, AsyncFunctionDef, AsyncWith, Attribute, AugAssign, Call, ClassDef, Constant,
-                 Dict, Expr, For, FunctionDef, Lambda, Load, Name, Subscript, While, With)
+from ast import (AnnAssign, Assign, AsyncFor, AsyncFunctionDef, AsyncWith, Attribute, AugAssign, Call, ClassDef,
+                 Constant, Dict, Expr, For, FunctionDef, Lambda, Load, Name, Subscript, While, With)
 from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
 from operator import itemgetter
@@ -27,12 +28,13 @@ MODULE = "<module>"
 
 _BIT = {kind: 1 << place for place, kind in enumerate(KINDS)}
 _CHANGE, _REPLAY, _CONFLICT = _BIT["change"], _BIT["replay"], _BIT["conflict"]
-#: What a value kept in `self.x` can carry to its reader. A change or a loop happened elsewhere; where only `self.x.y` is used,
-#: the value itself is not called, so that it does nothing either (a statement kept there is run by a call of its own).
+#: What a value kept in `self.x` can carry to its reader. A change or a loop happened elsewhere; where only `self.x.y`
+#: is used, the value itself is not called, so that it does nothing either (a statement kept there is run by a call of
+#: its own).
 _CARRIED = ~(_CHANGE | _REPLAY)
 #: Kinds that statements alone can make, so that no needle in the bytes tells of them.
-_CARRIED_BY_BASE = sum(_BIT[kind] for kind in ("read", "create", "lock", "begin", "policy", "conflict", "tool", "schema", "dump",
-                                               "makekey", "subscript"))
+_CARRIED_BY_BASE = sum(_BIT[kind] for kind in (
+    "read", "create", "lock", "begin", "policy", "conflict", "tool", "schema", "dump", "makekey", "subscript"))
 _STATEMENT_KINDS = frozenset({"change", "replay", "subscript", "conflict", "schema"})
 
 
@@ -45,8 +47,9 @@ def class_scope(key: str) -> str:
 class Triage:
     """Outcome for one module. Scope names: keys of ModuleIndex.functions, MODULE, class_scope(key).
 
-    `roots`: the scopes to walk, in source order. `kinds`, `atoms`: per scope. `edges`: scope → scopes it may enter and, with
-    `ask_kinds`, imported targets as '→dotted'. `lines`, `root_lines`: physical lines of the file, of its roots.
+    `roots`: the scopes to walk, in source order. `kinds`, `atoms`: per scope. `edges`: scope → scopes it may enter
+    and, with `ask_kinds`, imported targets as '→dotted'. `lines`, `root_lines`: physical lines of the file, of its
+    roots.
     """
 
     roots: tuple[str, ...]
@@ -68,27 +71,32 @@ _CALLS = {
     **dict.fromkeys(("setattr", "delattr", "__setattr__", "__setitem__", "__delitem__", "__delattr__"), "change"),
     **dict.fromkeys(("setitem", "delitem", "iadd", "isub", "ior"), "change"),
     **dict.fromkeys(("model_dump", "model_dump_json", "dict", "asdict"), "dump"),
-    **dict.fromkeys(("uuid1", "uuid4", "uuid6", "uuid7", "token_hex", "token_urlsafe", "token_bytes", "urandom", "getrandbits",
-                     "randbytes", "randint", "randrange", "random", "choice", "now", "utcnow", "today", "time", "time_ns",
+    **dict.fromkeys(("uuid1", "uuid4", "uuid6", "uuid7", "token_hex", "token_urlsafe", "token_bytes", "urandom",
+                     "getrandbits", "randbytes", "randint", "randrange", "random", "choice", "now", "utcnow", "today",
+                     "time", "time_ns",
                      "monotonic", "monotonic_ns", "perf_counter", "ulid", "ksuid", "nanoid"), "makekey"),
 }
 _CALL_PATTERNS = (("accessor_get", ("read",)), ("accessor_set", ("write",)), ("locking_reader", ("read", "lock")),
-                  ("accessor_create", ("create", "write")), ("accessor_delete", ("delete", "write")), ("accessor_atomic", ("write",)),
+                  ("accessor_create", ("create", "write")), ("accessor_delete", ("delete", "write")),
+                  ("accessor_atomic", ("write",)),
                   ("lock_factory", ("lock",)), ("transaction", ("begin",)))
 _CONFLICT_WORDS = ("CONFLICT", "PRECONDITION_FAILED", "_409", "_412")
 _CONFLICT_STRINGS = frozenset({"409", "412", "40001", "40P01"})
 _SCHEMA_KEYS = frozenset({"properties", "input_schema", "inputSchema", "parameters"})
-_FRESH_BUILTINS = frozenset({"dict", "list", "set", "tuple", "str", "int", "float", "bool", "bytes", "bytearray", "len", "sorted",
-                             "range"})
-_FRESH_IMPORTS = frozenset({"collections.defaultdict", "collections.OrderedDict", "collections.Counter", "collections.deque"})
+_FRESH_BUILTINS = frozenset({"dict", "list", "set", "tuple", "str", "int", "float", "bool", "bytes", "bytearray",
+                             "len", "sorted", "range"})
+_FRESH_IMPORTS = frozenset({"collections.defaultdict", "collections.OrderedDict", "collections.Counter",
+                            "collections.deque"})
 _BUILTINS = frozenset(dir(builtins))
 
 _SQL = re.compile(
-    r"(?i)\b(?:(?P<locks>FOR\s+(?:NO\s+KEY\s+)?UPDATE|FOR\s+(?:KEY\s+)?SHARE|LOCK\s+(?:TABLES?|IN)|(?:pg_)?(?:try_)?advisory_\w*lock\w*|GET_LOCK)"
+    r"(?i)\b(?:(?P<locks>FOR\s+(?:NO\s+KEY\s+)?UPDATE|FOR\s+(?:KEY\s+)?SHARE|LOCK\s+(?:TABLES?|IN)"
+    r"|(?:pg_)?(?:try_)?advisory_\w*lock\w*|GET_LOCK)"
     r"|(?P<change>UPDATE)|(?P<create>INSERT|REPLACE|MERGE|UPSERT)|(?P<delete>DELETE)|(?P<read>SELECT)"
     r"|(?P<begin>BEGIN|START\s+TRANSACTION)|(?P<condition>IF-(?:NONE-)?MATCH))\b")
 _SQL_KINDS = {"locks": ("lock",), "change": ("write", "conditional"), "create": ("write", "conditional", "create"),
-              "delete": ("write", "conditional", "delete"), "read": ("read",), "begin": ("begin",), "condition": ("conditional",)}
+              "delete": ("write", "conditional", "delete"), "read": ("read",), "begin": ("begin",),
+              "condition": ("conditional",)}
 
 
 def _mask(kinds: Iterable[str]) -> int:
@@ -162,7 +170,8 @@ class _Names:
         key = f"{module}.{name}"
         found = self.standard.get(key)
         if found is None:
-            # an imported class of the library may be subclassed data's type: only lower-case names are taken for modules
+            # an imported class of the library may be subclassed data's type: only lower-case names are taken for
+            # modules
             found = module.islower() and name not in _CALLS and not self.functions(key) and not any(
                 self.fits(group, name) for group, _ in _CALL_PATTERNS)
             self.standard[key] = found
@@ -174,8 +183,8 @@ class _Names:
         if mask is None:
             upper = name.upper()
             conflict = self.fits("conflict_exception", name) or name in self.errors or any(
-                "*" in text and fnmatchcase(name, text) for text in self.errors) or any(word in upper for word in _CONFLICT_WORDS) and (
-                upper == name or "_" not in name)
+                "*" in text and fnmatchcase(name, text) for text in self.errors) or any(
+                word in upper for word in _CONFLICT_WORDS) and (upper == name or "_" not in name)
             mask = self.mentions[name] = _CONFLICT if conflict else 0
         return mask
 
@@ -199,13 +208,13 @@ def _names(vocabulary: Any) -> _Names:
 
 # --- one pass over a scope ---------------------------------------------------------------------------------------
 
-_SKIPPED_FIELDS = frozenset({"ctx", "op", "ops", "annotation", "returns", "type_comment", "type_params", "conversion", "kind",
-                             "level", "is_async", "simple"})  # the plain ints: on the walk's stack an int is a mark
+_SKIPPED_FIELDS = frozenset({"ctx", "op", "ops", "annotation", "returns", "type_comment", "type_params", "conversion",
+                             "kind", "level", "is_async", "simple"})  # with the plain ints: an int marks a loop's end
 _FIELDS: dict[type, tuple[str, ...]] = {
     kind: tuple(name for name in kind._fields if name not in _SKIPPED_FIELDS)
     for kind in vars(ast).values() if isinstance(kind, type) and issubclass(kind, ast.AST)}
-_FRESH_TYPES = frozenset({ast.List, ast.Dict, ast.Set, ast.Tuple, ast.ListComp, ast.DictComp, ast.SetComp, ast.GeneratorExp,
-                          Constant, ast.JoinedStr, ast.Compare, Lambda})
+_FRESH_TYPES = frozenset({ast.List, ast.Dict, ast.Set, ast.Tuple, ast.ListComp, ast.DictComp, ast.SetComp,
+                          ast.GeneratorExp, Constant, ast.JoinedStr, ast.Compare, Lambda})
 _LOOPS = frozenset({For, AsyncFor, While})
 _NAMING = frozenset({ast.ExceptHandler, ast.MatchAs, ast.MatchStar, ast.MatchMapping})
 _ITERATES = frozenset({ast.comprehension, ast.YieldFrom, ast.Starred})
@@ -213,7 +222,8 @@ _ITERATES = frozenset({ast.comprehension, ast.YieldFrom, ast.Starred})
 
 @dataclass(slots=True)
 class _Part:
-    """What one pass saw. `names`: bare names and first parts of dotted ones; `attrs`: attributes of other receivers than self."""
+    """What one pass saw. `names`: bare and first parts of dotted ones; `attrs`: attributes of receivers other than
+    self."""
 
     mask: int = 0
     names: set[str] = field(default_factory=set)
@@ -243,12 +253,13 @@ def _scan(nodes: list, known: _Names, imports: tuple[dict[str, str], ...], self_
     """One pass over statements or expressions.
 
     `self_name`: the first parameter of a method. `new`: plain stores on it make a new record (`__init__`), no change.
-    `loose`: leave out defs and classes, which are scopes of their own. `shadows`: names of builtins that the module binds.
+    `loose`: leave out defs and classes, which are scopes of their own. `shadows`: names of builtins that the module
+    binds.
     """
     part = _Part()
     mask = calls_seen = receivers = 0
-    names, attrs, self_attrs, self_stores, supers = part.names, part.attrs, part.self_attrs, part.self_stores, part.supers
-    self_bases = part.self_bases
+    names, attrs, supers = part.names, part.attrs, part.supers
+    self_attrs, self_bases, self_stores = part.self_attrs, part.self_bases, part.self_stores
     pairs: set[tuple[str, str]] = set()  # called methods of plain names
     called: set[str] = set()  # last name parts of what is called, decorates or is handed on
     functions: set[str] = set()  # plain names that are called
@@ -580,13 +591,14 @@ _CONSTRUCTORS = ("__init__", "__new__", "__post_init__", "__attrs_post_init__")
 class _Module:
     """Scopes, constants and edges of one module."""
 
-    def __init__(self, tree: ast.Module, index: ModuleIndex, known: _Names, ask: Callable[[str], Iterable[str]] | None) -> None:
+    def __init__(self, tree: ast.Module, index: ModuleIndex, known: _Names,
+                 ask: Callable[[str], Iterable[str]] | None) -> None:
         self.index = index
         self.known = known
         self.ask = ask
         self.keys = {info.def_line: key for key, info in index.functions.items()}
         self.class_keys = {info.def_line: key for key, info in index.classes.items()}
-        self.shadows = _BUILTINS & (index.functions.keys() | index.classes.keys() | index.assigns.keys() | index.rebound)
+        self.shadows = _BUILTINS & _defined(index)
         self.scopes: dict[str, _Part] = {}
         self.lines: dict[str, int] = {}
         self.module_constants: dict[str, list[_Part]] = {}
@@ -680,7 +692,8 @@ class _Module:
         key = self.keys[node.lineno]
         info = self.index.functions[key]
         self_name = ""
-        if info.cls is not None and info.params and not any(text.rpartition(".")[2] == "staticmethod" for text in info.decorators):
+        if info.cls is not None and info.params and not any(
+                text.rpartition(".")[2] == "staticmethod" for text in info.decorators):
             self_name = info.params[0]
         imports = (info.imports, self.index.imports) if info.imports else (self.index.imports,)
         self.scopes[key] = self.scan([node], imports, self_name=self_name, new=info.name in _NEW_METHODS)
@@ -721,7 +734,7 @@ class _Module:
 
     # edges
     def constants_of(self, part: _Part, cls: str | None) -> _Part:
-        """`part` with the constants it reads, and those that they read, merged in: a constant is never walked by itself."""
+        """`part` with the constants it reads (and those that they read) merged in: no constant is walked by itself."""
         seen: set[int] = {id(part)}
         whole = part
         stack = [part]
@@ -742,7 +755,7 @@ class _Module:
         return whole
 
     def edges(self, name: str, part: _Part, cls: str | None) -> tuple[set[str], dict[str, int]]:
-        """(scopes that this one may enter, scopes whose values it reads from `self` → mask of what such a value carries)."""
+        """(scopes that this one may enter, scopes whose values it reads from `self` → mask of what they carry)."""
         found: set[str] = set()
         classes: list[str] = []
         for word in self.functions.keys() & part.names:
@@ -792,6 +805,11 @@ class _Module:
         return found, values
 
 
+def _defined(index: ModuleIndex) -> set[str]:
+    """Names that the module itself binds."""
+    return {*index.functions, *index.classes, *index.assigns, *index.rebound}
+
+
 def _bound(node: ast.AST) -> Iterator[str]:
     """Names bound by an assignment or a target."""
     stack = [node]
@@ -813,9 +831,9 @@ def roots(source: Source, tree: ast.Module, index: ModuleIndex, vocabulary: Any,
           ask_kinds: Callable[[str], Iterable[str]] | None = None) -> Triage:
     """Find the scopes of a module that a selected page's rule can have something to say about.
 
-    `pages`: objects with `needs`, an iterable of sets of kinds, and `slug`. `ask_kinds`: kinds of an imported target by its
-    absolute dotted name ('shop.models.Account'; relative dots where the module has no name), or of a method of an unknown
-    receiver by '.name'. Raises ValueError for a page that needs an unknown kind.
+    `pages`: objects with `needs`, an iterable of sets of kinds, and `slug`. `ask_kinds`: kinds of an imported target
+    by its absolute dotted name ('shop.models.Account'; relative dots where the module has no name), or of a method of
+    an unknown receiver by '.name'. Raises ValueError for a page that needs an unknown kind.
     """
     module = _Module(tree, index, _names(vocabulary), ask_kinds)
     atoms: dict[str, int] = {}
@@ -848,7 +866,8 @@ def roots(source: Source, tree: ast.Module, index: ModuleIndex, vocabulary: Any,
     found_roots.sort(key=lambda name: _line(index, name))
     root_lines = min(sum(module.lines[name] for name in found_roots), len(source.lines))
     return Triage(
-        tuple(found_roots), {name: _words(kinds[name]) for name in edges}, {name: _words(mask) for name, mask in atoms.items()},
+        tuple(found_roots), {name: _words(kinds[name]) for name in edges},
+        {name: _words(mask) for name, mask in atoms.items()},
         {name: tuple(sorted(own)) for name, own in edges.items()}, len(source.lines), root_lines,
         {"scopes": len(edges), "roots": len(found_roots), "edges": sum(map(len, edges.values())),
          "lines": len(source.lines), "root_lines": root_lines})
@@ -868,7 +887,7 @@ def _targets(part: _Part, index: ModuleIndex, own: dict[str, str]) -> Iterator[s
     for name in sorted(part.attrs | part.supers | part.self_attrs | part.self_bases):
         yield "." + name
     if index.stars:
-        known = index.imports.keys() | index.assigns.keys() | index.functions.keys() | index.classes.keys() | own.keys() | _BUILTINS
+        known = _defined(index) | index.imports.keys() | own.keys() | _BUILTINS
         for name in sorted(part.names - known):
             for star in index.stars:
                 yield f"{absolute(index, star).rstrip('.')}.{name}"
@@ -902,7 +921,8 @@ def _needs(pages: Iterable[Any]) -> list[int]:
     return sorted(masks)
 
 
-def _is_root(name: str, needs: list[int], kinds: dict[str, int], atoms: dict[str, int], edges: dict[str, dict[str, int]]) -> bool:
+def _is_root(name: str, needs: list[int], kinds: dict[str, int], atoms: dict[str, int],
+             edges: dict[str, dict[str, int]]) -> bool:
     whole = kinds[name]
     for need in needs:
         if whole & need != need:
@@ -925,9 +945,9 @@ _PLAIN_CODECS = frozenset({"", "utf-8", "ascii", "iso8859-1", "iso8859-15", "cp1
 def has_needle(data: bytes, vocabulary: Any, pages: Iterable[Any] = ()) -> bool:
     """May a scope of this file have a kind that calls or SQL text make? False: no `ast.parse` is needed.
 
-    Sound for pages whose every need holds at least one kind that no statement alone can make (not change, replay, subscript,
-    conflict, schema); give `pages` to have that checked: True when one of them has none. A file that imports project modules
-    whose scopes have kinds must be parsed all the same; the caller knows that.
+    Sound for pages whose every need holds at least one kind that no statement alone can make (not change, replay,
+    subscript, conflict, schema); give `pages` to have that checked: True when one of them has none. A file that
+    imports project modules whose scopes have kinds must be parsed all the same; the caller knows that.
     """
     if any(set(need) <= _STATEMENT_KINDS for page in pages for need in page.needs):
         return True
@@ -955,4 +975,5 @@ def has_needle(data: bytes, vocabulary: Any, pages: Iterable[Any] = ()) -> bool:
 
 def _escaped(data: bytes) -> bool:
     """Does a string spell letters by escapes, or go on in the next line inside a word?"""
-    return any(mark in data for mark in (b"\\x", b"\\u", b"\\U", b"\\N", b"\\\n", b"\\\r")) or bool(re.search(rb"\\[0-7]", data))
+    marks = (b"\\x", b"\\u", b"\\U", b"\\N", b"\\\n", b"\\\r")
+    return any(mark in data for mark in marks) or bool(re.search(rb"\\[0-7]", data))
