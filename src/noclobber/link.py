@@ -38,6 +38,14 @@ class Module:
                 self.problems.append((error.line, error.message))
         return self.excerpts[key]
 
+    def made_by(self, name: str) -> str:
+        """For `Base = declarative_base()`: the dotted name of what is called, with `()`; '' for anything else."""
+        first, last = self.index.assigns[name][0]
+        text = "".join(self.source.lines[first - 1:last]).partition("=")[2].strip()
+        head, bracket, _ = text.partition("(")
+        target = dotted(self.index, head.strip()) if bracket else None
+        return f"{target}()" if target else ""
+
     def scope(self, key: str) -> "Scope":
         found = self.scopes.get(key)
         if found is None:

@@ -326,6 +326,28 @@ def _in_place(walker: Any, args: Any, node: Any, state: State) -> Value:
     return walker.values.unknown
 
 
+def _buffer(walker: Any, args: Any, node: Any, state: State) -> Value:
+    """A file in memory: what was written into it is what it holds."""
+    value = _first(args)
+    return walker.container(node, "list", state, {}, walker.values.make(walker.deep(state, value)) if value is not None else None)
+
+
+def _dump_into(walker: Any, args: Any, node: Any, state: State) -> Value:
+    """`json.dump(doc, file)`: the file holds the document."""
+    given = args.all()
+    if len(given) > 1:
+        base_node = node.args[1].value if len(node.args) > 1 else None
+        walker.mutated(given[1], state, node, base_node, walker.flat(state, given[0]))
+    return walker.values.none
+
+
+def _rows_of(walker: Any, args: Any, node: Any, state: State) -> Value:
+    value = _first(args)
+    if value is None:
+        return walker.values.unknown
+    return walker.container(node, "list", state, {}, walker.values.make(walker.deep(state, value) - {CONST} or value.origins))
+
+
 BUILTINS: dict[str, Callable] = {}
 
 
@@ -338,6 +360,10 @@ _enter(_same, "builtins.int builtins.float builtins.round builtins.abs builtins.
               "math.ceil math.floor math.trunc operator.index uuid.UUID")
 _enter(_text, "builtins.str builtins.repr builtins.bytes builtins.ascii builtins.format urllib.parse.quote")
 _enter(_clamp, "builtins.min builtins.max")
+_enter(_buffer, "io.BytesIO io.StringIO tempfile.SpooledTemporaryFile")
+_enter(_dump_into, "json.dump yaml.dump_all pickle.dump simplejson.dump ujson.dump toml.dump tomli_w.dump marshal.dump")
+_enter(_through, "csv.writer csv.DictWriter io.TextIOWrapper io.BufferedWriter gzip.GzipFile codecs.getwriter")
+_enter(_rows_of, "csv.reader csv.DictReader")
 _enter(_copy, "builtins.dict collections.OrderedDict collections.Counter collections.ChainMap types.SimpleNamespace collections.defaultdict copy.copy")
 _enter(_list_of, "builtins.list builtins.tuple builtins.set builtins.frozenset builtins.sorted builtins.reversed builtins.iter collections.deque "
                  "itertools.islice")
@@ -347,7 +373,7 @@ _enter(_loads, "json.loads json.load pickle.loads pickle.load yaml.safe_load yam
                "bson.decode bson.loads ujson.load simplejson.load toml.load")
 _enter(_dumps, "json.dumps pickle.dumps yaml.dump yaml.safe_dump orjson.dumps ujson.dumps simplejson.dumps msgpack.packb toml.dumps tomli_w.dumps "
                "base64.b64encode base64.b64decode zlib.compress gzip.compress zlib.decompress gzip.decompress hashlib.sha256 hashlib.md5 "
-               "hashlib.sha1 rapidjson.dumps msgspec.json.encode io.BytesIO io.StringIO")
+               "hashlib.sha1 rapidjson.dumps msgspec.json.encode")
 _enter(_derived, "builtins.sum builtins.len builtins.any builtins.all builtins.hash builtins.divmod builtins.pow builtins.ord builtins.chr builtins.type "
                  "builtins.id builtins.vars builtins.hasattr builtins.callable builtins.bytearray builtins.memoryview builtins.hex builtins.oct "
                  "statistics.mean math.sqrt math.log datetime.timedelta datetime.datetime.fromisoformat datetime.datetime.strptime datetime.date datetime.datetime "

@@ -12,15 +12,11 @@ from . import ir
 from .builtins import BUILTINS
 from .evaluate import MUTATORS
 from .events import LockEvent, Lock, Suspend
-from .objects import Obj, State, join_states
+from .objects import Dead, Obj, State, join_states
 from .values import CONST, NOTHING, UNKNOWN, Lit, Origin, Template, Value
 
 MAX_DEPTH = 6  # helpers walked into below one root
 MAX_STEPS = 60_000
-
-
-class Dead(Exception):
-    """Control cannot go on from here (a helper that always raises, `abort()`, `sys.exit()`)."""
 
 
 class Argument:

@@ -5,14 +5,14 @@ from typing import Any, Optional
 
 from . import ir
 from .events import Change
-from .objects import Obj, State, deep_origins, join_states, parts
+from .objects import Dead, Obj, State, deep_origins, join_states, parts
 from .values import CONST, NOTHING, SERVER, UNKNOWN, Lit, Origin, Template, Value
 
 #: Methods that change their receiver in place and put their arguments into it.
 MUTATORS = frozenset((
     "append", "extend", "insert", "add", "update", "setdefault", "pop", "popitem", "remove", "discard", "clear", "sort", "reverse",
     "appendleft", "popleft", "extendleft", "difference_update", "intersection_update", "symmetric_difference_update", "merge", "subtract",
-    "__setitem__", "__delitem__", "rotate",
+    "__setitem__", "__delitem__", "rotate", "write", "writelines", "writerow", "writerows",
 ))
 _TEXT_OPS = frozenset(("+", "-"))
 
@@ -449,11 +449,14 @@ class Evaluator:
         ends: list = []
         current: Optional[State] = state.copy()
         for i, operand in enumerate(node.values):
+            try:
+                value = self.eval(operand, current)
+            except Dead:
+                break  # `x or abort(404)`: what comes after has an x
             if i == len(node.values) - 1:
-                results.append(self.eval(operand, current))
+                results.append(value)
                 ends.append(current)
                 break
-            value = self.eval(operand, current)
             results.append(value)
             yes, no = self.refine(value, operand, current)
             stop, current = (no, yes) if node.op == "and" else (yes, no)
@@ -461,6 +464,8 @@ class Evaluator:
                 ends.append(stop)
             if current is None:
                 break
+        if not ends or not results:
+            raise Dead
         self._rejoin(state, ends)
         if node.op == "or":
             return self._or_value(results)
@@ -476,8 +481,6 @@ class Evaluator:
             if other.is_none or (type(other.shape) is Lit and not first.objs):
                 first = self.values.make(first.origins, same=first.same, incr=first.incr, objs=first.objs, typ=first.typ, name=first.name,
                                          flags=first.flags, query=first.query)
-            elif other.ref is not None and other.ref[0] == "noreturn":
-                continue
             else:
                 first = self.values.join(first, other)
         return first
@@ -513,8 +516,13 @@ class Evaluator:
         results, ends = [], []
         for branch, expression in ((yes, node.body), (no, node.orelse)):
             if branch is not None:
-                results.append(self.eval(expression, branch))
-                ends.append(branch)
+                try:
+                    results.append(self.eval(expression, branch))
+                    ends.append(branch)
+                except Dead:
+                    continue
+        if not ends:
+            raise Dead
         self._rejoin(state, ends)
         value = results[0] if results else self.values.unknown
         for other in results[1:]:

@@ -9,6 +9,10 @@ from typing import Any, Iterator, Optional
 from .values import NOTHING, Origin, Value, Values
 
 
+class Dead(Exception):
+    """Control cannot go on from here (a helper that always raises, `abort()`, `sys.exit()`)."""
+
+
 class Obj:
     """An object of the heap.
 

@@ -183,6 +183,8 @@ class Orm:
 
     def start_query(self, spec: Any, verb: str, args: Any, node: Any, state: State, receiver: Optional[Value]) -> Value:
         entities = tuple(args.all())
+        if receiver is not None and spec.entry.kind == "builder":
+            entities = (receiver,)  # `table.update()`
         if verb == "text":
             return self.values.make(entities[0].origins if entities else NOTHING,
                                     query=Query((spec.entry.kind, spec.entry.id), "text", (), text=entities[0] if entities else None))

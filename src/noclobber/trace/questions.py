@@ -171,7 +171,7 @@ def blind_writes(trace: Trace, family: Iterable[str], verbs: Iterable[str]) -> I
     for write in trace.of("write"):
         if write.record.family not in families or write.verb not in wanted or write.conditional or write.open_where:
             continue
-        if any(p.kind == "open" for p in write.preconditions):
+        if any(p.kind == "open" for p in write.preconditions) or _is_new(trace, write):
             continue
         best = None
         for column, value in write.columns or (("", write.payload),):
@@ -194,6 +194,15 @@ def blind_writes(trace: Trace, family: Iterable[str], verbs: Iterable[str]) -> I
             break
         if best is not None:
             yield write, best[1], best[2], best[3]
+
+
+def _is_new(trace: Trace, write: Write) -> bool:
+    """The key is what an INSERT of this function gave back: nobody else knows the row yet."""
+    for _, value in write.record.key:
+        for origin in value.same:
+            if origin.kind == "outcome" and isinstance(trace.events[origin.n], Write) and trace.events[origin.n].verb == "create":
+                return True
+    return False
 
 
 def is_stale_in(loop: Loop, origins: Iterable[Origin], trace: Trace, accept: Any) -> Optional[Origin]:

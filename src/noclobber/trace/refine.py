@@ -363,10 +363,7 @@ class Refiner:
         """An error that any call may meet (network, database, operating system), not a conflict class of the project."""
         return not name.startswith("class:") and not self.vocabulary.match("conflict_exception", _last(name))
 
-    def caught(self, raised: State, types: Optional[frozenset], wanted: Optional[frozenset], cause: Any) -> State:
-        return raised.copy()
-
-    def exception_value(self, handler: Any, caught: list, state: State) -> Value:
+    def exception_value(self, handler: Any, state: State) -> Value:
         origin = Origin("exc", self.object_id_of(("exc", id(handler.at), self.frames[-1].calls)))
         return self.values.origin(origin, name=handler.name or "")
 

@@ -403,6 +403,7 @@ class Binder:
         self.positional: Optional[list] = None
         self.mapping: dict = {}
         self.rest: Optional[Value] = None
+        self.source: Optional[Value] = None  # an object whose items are the named parameters
         if var:
             self.positional = list(params)
         elif params:
@@ -416,6 +417,7 @@ class Binder:
             elif mapping:
                 self.mapping = mapping
                 self.rest = walker.rest_of(first, state, mapping)
+                self.source = first
             else:
                 self.rest = walker.flat(state, first)
                 if walker.mapping_items(first, state) is not None:
@@ -434,6 +436,8 @@ class Binder:
     def ref(self, ref: Any) -> Value:
         if ref.name is not None:
             found = self.mapping.get(f"[{ref.name!r}]")
+            if found is None and self.source is not None and self.rest is not None:
+                found = self.walker.item(self.source, self.walker.values.const(ref.name), None, self.state)
             if found is not None:
                 return self.walker.flat(self.state, found)
         elif self.positional is not None and 0 <= ref.position < len(self.positional):

@@ -57,16 +57,19 @@ class Stores(SqlRunner, Orm):
     def library_method(self, receiver: Value, name: str, args: Any, node: Any, state: State) -> Optional[Value]:
         if receiver.ref is not None and receiver.ref[0] == "transaction":
             return None
+        done = self.instance_method(receiver, name, args, node, state)
+        if done is not None:
+            return done
         specs: tuple = ()
         doubt = ""
         for typ in self.library_types(receiver):
-            specs = self.vocabulary.methods(typ, name)
+            if typ.startswith("path:"):
+                _, base, path = typ.split(":", 2)
+                specs = self.vocabulary.methods(base, f"{path}.{name}")
+            else:
+                specs = self.vocabulary.methods(typ, name)
             if specs:
                 break
-        if not specs:
-            done = self.instance_method(receiver, name, args, node, state)
-            if done is not None:
-                return done
         if not specs:
             done = self.cursor_method(receiver, name, args, node, state)
             if done is not None:
@@ -460,6 +463,13 @@ class Stores(SqlRunner, Orm):
         flags = receiver.flags if receiver is not None else NOTHING
         for value in args.all():
             flags |= frozenset(self.isolation_flags(value))
+        isolation = bound.by_role.get("isolation", ())
+        if isolation:
+            # `conn.set_isolation_level(SERIALIZABLE)`: a setting of the connection, no transaction of its own.
+            for _, value in isolation:
+                for flag in self.isolation_flags(value):
+                    self.hold_isolation(flag, receiver, node, state)
+            return self.values.none
         token = self.open_transaction(spec, flags, node, state)
         self.run_hooks("begin", receiver, node, state)
         return self.values.make(receiver.origins if receiver is not None else NOTHING, typ=typ, ref=("transaction", spec, token),
@@ -579,6 +589,9 @@ class Stores(SqlRunner, Orm):
         for name, value in bound.extra:
             if name and self.vocabulary.match("idempotency_argument", name):
                 key = value
+        if any(self.is_call_shape(shape, bound) for shape in spec.get("idempotent_if", ()) or ()):
+            own = Origin("opaque", self.object_id_of(("value", id(node.at), self.frames[-1].calls)))
+            return self.values.origin(own)
         # The call itself may fail before anything is done: that repeats nothing but this call.
         self.throw_io(state, node)
         for value in args.all():
@@ -594,6 +607,14 @@ class Stores(SqlRunner, Orm):
         oid = self.object_id(node, "effect")
         state.put(oid, Obj("path", origin, label=label))
         return self.values.origin(origin, objs=frozenset((oid,)), typ=spec.signature.returns or None)
+
+    def is_call_shape(self, shape: str, bound: Any) -> bool:
+        """`url *search*`: does the argument of that name look like this?"""
+        from fnmatch import fnmatchcase
+
+        name, _, glob = shape.partition(" ")
+        value = bound.by_name.get(name)
+        return value is not None and fnmatchcase(self.words(value).lower(), glob)
 
     # --- contexts -----------------------------------------------------------------------------------------------------------------------
     def library_context(self, node: Any, expression: Any, manager: Value, state: State, inside: Callable) -> Any:

@@ -549,31 +549,34 @@ class Walker(Evaluator, Calls, Stores, Refiner):
                 if match != "yes":
                     left.append((raised, types, cause))
             pending = left
-            if not caught:
-                # Nothing that was seen raises this; the handler is still code that may run.
-                if collector.raised or wanted is None:
-                    continue
-                entry: Optional[State] = state.copy()
-                caught_types: frozenset = wanted or NOTHING
-            else:
-                entry = join_states(self.values, [self.caught(raised, types, wanted, cause) for raised, types, cause in caught])
-                caught_types = wanted if wanted is not None else frozenset(("Exception",))
-            entry = entry.copy()
-            if handler.name:
-                entry.bind(handler.name, self.exception_value(handler, caught, entry))
-            self.event(Swallow, handler, entry, types=caught_types)
-            self.handling.append(caught_types)
-            self.handling_writes.append(entry.lost - state.lost)
-            for region in self.regions:
-                entry.done |= {(region.id, "raised")}
-            ends.append(self.block(handler.body, entry))
-            self.handling.pop()
-            self.handling_writes.pop()
-            if handler.name and ends[-1] is not None:
-                ends[-1].unbind(handler.name)
+            if not caught and (collector.raised or wanted is None):
+                continue
+            # A refusal and a lost connection are told apart: a handler is walked once for each set of refused writes.
+            groups: dict[frozenset, list] = {}
+            for raised, _, _ in caught:
+                groups.setdefault(raised.lost, []).append(raised)
+            # Nothing that was seen raises this? The handler is still code that may run.
+            for entering in list(groups.values())[:4] or [[state]]:
+                ends.append(self.handle(handler, wanted, join_states(self.values, entering).copy(), state))
         for raised, types, cause in pending:
             self.rethrow(raised, types, cause)
         return join_states(self.values, ends)
+
+    def handle(self, handler: Any, wanted: Optional[frozenset], entry: State, before: State) -> Optional[State]:
+        types = wanted if wanted is not None else frozenset(("Exception",))
+        if handler.name:
+            entry.bind(handler.name, self.exception_value(handler, entry))
+        self.event(Swallow, handler, entry, types=types)
+        self.handling.append(types)
+        self.handling_writes.append(entry.lost - before.lost)
+        for region in self.regions:
+            entry.done |= {(region.id, "raised")}
+        end = self.block(handler.body, entry)
+        self.handling.pop()
+        self.handling_writes.pop()
+        if handler.name and end is not None:
+            end.unbind(handler.name)
+        return end
 
     # --- with --------------------------------------------------------------------------------------------------------------
     def _with(self, node: Any, state: State) -> Optional[State]:
