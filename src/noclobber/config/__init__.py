@@ -78,8 +78,8 @@ class ConfigError(Exception):
 
 
 class Setting(NamedTuple):
-    """One row of the table. `kind`: string, bool, choice, selectors, globs, paths, ids, severities (table), patterns (table), ignores (table),
-    tables.
+    """One row of the table. `kind`: string, bool, choice, selectors, globs, paths, ids, tables, or one of the tables
+    severities, ignores, patterns.
 
     `flag`: the option of `noclobber check`, "" when there is none. `env`: an environment variable that sets it.
     """
