@@ -133,13 +133,6 @@ def test_an_exception_is_told_for_its_file_only(here: Path) -> None:
     assert result.items[2].lines == ("DEEP",)
 
 
-def test_the_place_in_noclobber_is_named() -> None:
-    with pytest.raises(ConfigError) as caught:
-        Resolver({"select": 3})
-    told = engine._told(caught.value)
-    assert told.startswith("ConfigError, option `--select` must be a list of strings (config/__init__.py, line ")
-
-
 def test_a_file_that_cannot_be_read(here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     write(here, a="bad")
     collected = engine.files.collect(["."], Resolver())

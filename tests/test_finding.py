@@ -7,7 +7,8 @@ from dataclasses import replace
 import pytest
 from fakes import TIMELINE, finding, place
 
-from noclobber.finding import Related, Step, fill, fingerprint, interleaving, normalised
+from noclobber.finding import DOUBTS, Related, Step, fill, fingerprint, interleaving, normalised, told
+from noclobber.verdict import confidence_of
 
 
 def test_interleaving_uses_the_codes_own_names_and_lines() -> None:
@@ -80,3 +81,12 @@ def test_normalised_keeps_what_is_no_python() -> None:
     assert normalised("accounts.balance [id = ?] 'open") == "accounts.balance [id = ?] 'open"
     assert normalised("a  =\t'b") == "a = 'b"
     assert normalised("") == ""
+
+
+def test_an_exception_is_told_on_one_line_with_its_place() -> None:
+    with pytest.raises(KeyError) as caught:
+        confidence_of(finding(doubts=frozenset({"a\nb"})))
+    assert "a\nb" not in DOUBTS
+    assert told(caught.value).startswith("KeyError, 'unknown reason for doubt: a\\nb' (verdict.py, line ")
+    assert told(ValueError("x\ny")) == "ValueError, x y"
+    assert told(ValueError()) == "ValueError"

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from noclobber import files
 from noclobber.config import Config, Resolver
 from noclobber.finding import Failure, FileResult
+from noclobber.finding import told as _told
 from noclobber.resolve import Source, SourceError
 
 if TYPE_CHECKING:
@@ -168,19 +169,6 @@ def analyse_source(data: bytes, path: str, config: Config) -> FileResult:
         )
     except Exception as error:
         return FileResult(path, failures=(Failure("RMW009", path, 1, f"internal error: {_told(error)}"),))
-
-
-def _told(error: BaseException) -> str:
-    """One line: type, message, and the innermost place in noclobber."""
-    trace = error.__traceback__
-    where = ""
-    while trace is not None:
-        name = trace.tb_frame.f_code.co_filename.replace(os.sep, "/")
-        if "/noclobber/" in name and name != __file__.replace(os.sep, "/"):
-            where = f" ({name.rpartition('/noclobber/')[2]}, line {trace.tb_lineno})"
-        trace = trace.tb_next
-    text = " ".join(str(error).split())
-    return type(error).__name__ + (f", {text}" if text else "") + where
 
 
 def analyse_item(data: bytes, path: str, config: Config) -> Item:

@@ -278,3 +278,20 @@ def normalised(code: str) -> str:
     except (tokenize.TokenError, SyntaxError, ValueError):
         return " ".join(code.split())
     return " ".join(words[1:-1])
+
+
+# --- what went wrong ---------------------------------------------------------------------------------------------------
+
+
+def told(error: BaseException) -> str:
+    """An exception on one line: type, message, and the innermost place in noclobber (for an RMW009)."""
+    trace = error.__traceback__
+    where = ""
+    while trace is not None:
+        name = trace.tb_frame.f_code.co_filename.replace("\\", "/")
+        place = name.rpartition("/noclobber/")[2]
+        if place != name and place != "engine.py":  # the engine only calls
+            where = f" ({place}, line {trace.tb_lineno})"
+        trace = trace.tb_next
+    text = " ".join(str(error).split())
+    return type(error).__name__ + (f", {text}" if text else "") + where
