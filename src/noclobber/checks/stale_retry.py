@@ -13,13 +13,16 @@ def check(trace: Trace) -> Iterator[Claim]:
             continue
         for n in sorted(loop.retried - loop.accepted):
             write = trace.events[n]
-            stale = stale_part(trace, loop, write)
+            if loop.how == "recursion":
+                stale = ("content", None, "the function calls itself with what it was given") if write.conditional else None
+            else:
+                stale = stale_part(trace, loop, write)
             if stale is None:
                 continue
             what, read, why = stale
             label = write.record.label
             yield Claim(
-                "stale-retry", anchor(write, loop), write,
+                "stale-retry", loop.site if loop.how == "recursion" else anchor(write, loop), write,
                 f"after a conflict on `{label}` the same {what} is sent again: {why}",
                 related=[*([Mark("read", read.site, "read once, before the conflict")] if read is not None else []), Mark("loop", loop.site, "comes back here after a conflict"),
                          Mark("write", write.site, "sent again unchanged")],

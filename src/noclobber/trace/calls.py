@@ -11,7 +11,7 @@ from typing import Any, Callable, Optional
 from . import ir
 from .builtins import BUILTINS
 from .evaluate import MUTATORS
-from .events import LockEvent, Lock, Suspend
+from .events import CallEvent, Lock, LockEvent, Suspend
 from .objects import Dead, Obj, State, join_states
 from .values import CONST, NOTHING, UNKNOWN, Lit, Origin, Template, Value
 
@@ -385,6 +385,7 @@ class Calls:
         frame = Frame(scope, excerpt, function, self.frames[-1].calls + (entry,), closure)
         policies = self.policies_of(definition, state) if isinstance(definition, ir.FunctionDef) and definition.decorators else []
         env = self.bind_parameters(definition, args, self_value, state, frame)
+        frame.entry, frame.self_value, frame.first = dict(env), self_value, len(self.trace.events) - 1
         inner = state.with_env(env)
         inner.control = state.control
         self.frames.append(frame)
@@ -554,6 +555,8 @@ class Calls:
                 self.escapes(state, value, "passed on")
                 self.hand_over(state, value)
         if not quiet:
+            if state.unchecked and given:
+                self.event(CallEvent, node, state, name=name, value=self.values.derived([self.flat(state, v) for v in given]))
             self.throw(state, None, ("call", name))
             for value in given:
                 if value.ref is not None and value.ref[0] in ("local", "function"):
@@ -563,7 +566,8 @@ class Calls:
         for value in given:
             origins |= {_weak(o) for o in self.deep(state, value)}
         if method:
-            origins |= {o.at("()") if o.kind != "read" else o for o in receiver.origins} if receiver.typ or receiver.ref else set(receiver.origins)
+            mine = self.deep(state, receiver)
+            origins |= {o.at("()") if o.kind != "read" else o for o in mine} if receiver.typ or receiver.ref else mine
         origins.discard(CONST)
         origins.discard(UNKNOWN)
         flags = receiver.flags & _RECEIVER_FLAGS
@@ -577,6 +581,8 @@ class Calls:
             lock.lock = Lock("pattern", lock.n, "tx")
             state.held |= {lock.lock}
             return self.values.replace(result, flags=result.flags | {"locked"})
+        if self.vocabulary.match("advisory_call", name):
+            return self.values.replace(result, flags=result.flags | {"advisory"})
         if self.vocabulary.match("suspending", name):
             self.event(Suspend, node, state, what=name)
         self.pattern_write(name, result, receiver, args, node, state)

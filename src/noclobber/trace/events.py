@@ -111,13 +111,13 @@ class Write(Event):
 
     payload: one Value for everything written (its origins are the union of all parts); columns: ((name, Value), …) where known;
     preconditions; outcome: how a refusal shows: 'count' | 'row' | 'raises' | 'status' | 'result' | 'none'; conflict: tuple of
-    exception names a refusal raises; changes: numbers of the Change events that it persists; columns_known: it writes only
-    `columns`; entry: (kind, id) of the vocabulary entry; unit: a flush of a unit of work (stands at the change); text: 'sql'
+    exception names a refusal raises; changes: {(number of the Change event, path from the object)} that it persists; columns_known: it writes only
+    `columns`; base: origins of the written object itself; entry: (kind, id) of the vocabulary entry; unit: a flush of a unit of work (stands at the change); text: 'sql'
     where SQL text was run, 'builder' for a statement object; conflict_handled: some test asks for the refusal by its code.
     """
 
     __slots__ = ("record", "verb", "payload", "columns", "preconditions", "outcome", "conflict", "changes", "full", "entry", "unit",
-                 "doubts", "commit", "open_where", "self_columns", "text", "conflict_handled")
+                 "base", "doubts", "commit", "open_where", "self_columns", "text", "conflict_handled")
     kind = "write"
 
     @property
@@ -171,6 +171,16 @@ class Check(Event):
 
     def describe(self) -> str:
         return f"of {self.write}: {self.how}"
+
+
+class CallEvent(Event):
+    """An unresolved call that was given something, noted where a conditional write before it is still unlooked at. value: what it was given."""
+
+    __slots__ = ("name", "value")
+    kind = "call"
+
+    def describe(self) -> str:
+        return f"{self.name} {self.value!r}"
 
 
 class RaiseEvent(Event):

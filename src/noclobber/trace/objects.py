@@ -51,7 +51,7 @@ _SETS = ("env", "heap")
 class State:
     """What holds on one path.
 
-    env: {name: Value}; heap: {object id: Obj}; held: locks certainly held; won / lost: writes whose acceptance / refusal is certain;
+    env: {name: Value}; heap: {object id: Obj}; held: locks certainly held (must); won / lost: writes that some way here has seen accepted / refused (may);
     unchecked: writes whose outcome has not been looked at (may); done: effects, reads and writes passed (may), for retry scopes;
     control: origins of the tests passed so far in the open branches.
     """
@@ -171,8 +171,8 @@ def join_states(values: Values, states: list) -> Optional[State]:
             if heap is not None:
                 result.heap, result._own_heap = heap, True
         result.held &= other.held
-        result.won &= other.won
-        result.lost &= other.lost
+        result.won |= other.won
+        result.lost |= other.lost
         result.unchecked |= other.unchecked
         result.done |= other.done
         result.control &= other.control

@@ -713,9 +713,9 @@ class Orm:
         own = [(path, n) for path, n in obj.pending if not path[0].startswith("[") and all(step.startswith("[") for step in path[1:])]
         if columns is not None and "*" not in columns:
             own = [(path, n) for path, n in own if path[0] in columns]
-        changes = frozenset(n for _, n in own)
+        changes = frozenset((n, path) for path, n in own)
         fields = {path[0] for path, _ in own}
-        payload = self.values.derived([self.trace.events[n].value for n in sorted(changes)] or [self.values.const(None)])
+        payload = self.values.derived([self.trace.events[n].value for n, _ in sorted(changes)] or [self.values.const(None)])
         doubts: set = set()
         if doubt:
             doubts.add(doubt)
@@ -728,7 +728,8 @@ class Orm:
         writes_all = columns is None and not unit and not (spec is not None and spec.get("writes") == "changed columns")
         value = self.write(
             node, state, record=record, verb="update", payload=payload, preconditions=preconditions, spec=spec,
-            columns=tuple((f, self.flat(state, obj.fields[f])) for f in sorted(fields) if f in obj.fields), changes=changes, full=writes_all, unit=unit,
+            columns=tuple((f, self.flat(state, obj.fields[f])) for f in sorted(fields) if f in obj.fields), changes=changes,
+            base=frozenset((obj.origin, Origin("read", obj.read)) if obj.read is not None and obj.kind != "part" else (obj.origin,)), full=writes_all, unit=unit,
             doubts=frozenset(doubts), outcome="raises" if versioned else "none", conflict=("raises StaleDataError",) if versioned else (), extra=extra or ("obj", oid),
         )
         event = self.index[("write", id(self.site(node).at), self.frames[-1].calls, extra or ("obj", oid))]

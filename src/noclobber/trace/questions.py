@@ -233,6 +233,8 @@ def relies_on(trace: Trace, write: Write) -> bool:
             return True
         if event.kind == "write" and event.n != write.n and event.verb != "append":
             return True
+        if event.kind == "call" and any(o.kind == "read" or any(o in v.same for _, v in write.record.key) for o in event.value.origins):
+            return True  # what was read with the row goes on as if it were ours
     return False
 
 
@@ -268,9 +270,9 @@ def derived_changes(trace: Trace) -> Iterator[Derived]:
         if write.record.family != "orm" or not write.changes or write.conditional or write.verb != "update":
             continue
         found: dict[str, Derived] = {}
-        for n in sorted(write.changes):
+        for n, path in sorted(write.changes):
             change = trace.events[n]
-            kind = _kind_of(trace, change)
+            kind = _kind_of(change, path, write.base)
             if kind is None or change.site.function.rpartition(".")[2] in _OWN_METHODS and _is_self(change):
                 continue
             read = trace.events[change.row] if change.row is not None else None
@@ -278,7 +280,7 @@ def derived_changes(trace: Trace) -> Iterator[Derived]:
             guard = guard_between(trace, read, write, change if write.unit else None) if isinstance(read, Read) else guard_held(change, write)
             if guard is not None:
                 continue
-            field = str(change.field[0])
+            field = str(path[0])
             item = Derived(kind, write, field, write.record.label, change.site if write.unit else write.site, start,
                            read if isinstance(read, Read) else None, change, frozenset(), f"{write.record.obj}:{field}" if write.unit else str(write.record.obj))
             if field not in found or (kind == "increment" and found[field].kind != "increment"):
@@ -293,27 +295,27 @@ def _is_self(change: Change) -> bool:
     return any(o.kind == "param" and str(o.n) == "self" for o in change.base)
 
 
-def _kind_of(trace: Trace, change: Change) -> Optional[str]:
+def _kind_of(change: Change, path: tuple, bases: frozenset) -> Optional[str]:
     """increment: the field is its own old value plus or minus something; derived: computed from this row in sight; else None."""
-    field = change.field[0]
+    field = path[0]
     value = change.value
-    for base in change.base:
+    for base in bases:
         old = base.at(field)
-        if len(change.field) == 1 and any(o == old for o in value.incr):
+        if len(path) == 1 and any(o == old for o in value.incr):
             return "increment"
     for origin in value.origins:
-        for base in change.base:
+        for base in bases:
             if origin.kind != base.kind or origin.n != base.n or origin.path[:len(base.path)] != base.path or len(origin.path) <= len(base.path):
                 continue
             step = origin.path[len(base.path)]
             opaque = origin.path[-1] == "()"
             if step == field:
-                if len(change.field) == 1 and origin in value.same:
+                if len(path) == 1 and origin in value.same:
                     continue  # written back as it was
                 return "derived"
-            if not opaque and str(step) not in _IDENTITY and not str(step).endswith(("_id", "()")) and step != "…" and len(change.field) == 1:
+            if not opaque and str(step) not in _IDENTITY and not str(step).endswith(("_id", "()")) and step != "…" and len(path) == 1:
                 return "derived"
-    if change.op in ("mutate", "item", "aug") and len(change.field) > 1:
+    if change.op in ("mutate", "item", "aug") and len(path) > 1:
         return "derived"
     return None
 

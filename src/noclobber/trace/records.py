@@ -135,9 +135,10 @@ def same_record(read: Record, write: Record, *, key_from_read: Optional[Callable
     if not mine and not other:
         return tables
     common = [column for column in other if column in mine]
-    if key_from_read is not None and any(key_from_read(column, value) for column, value in write.key):
+    taken = {column for column, value in write.key if key_from_read(column, value)} if key_from_read is not None else set()
+    if taken:
         # `WHERE id = row.id`: other key columns of the write may only narrow it.
-        if all(same_value(mine[c], other[c]) != NO for c in common):
+        if all(same_value(mine[c], other[c]) != NO for c in common if c not in taken):
             return tables
     if common:
         answer = tables

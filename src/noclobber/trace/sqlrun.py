@@ -102,6 +102,8 @@ class SqlRunner:
         if rows:
             result = self.rows_value(last, rows, node, state)
         elif returns:
+            if returns.endswith("ScalarResult"):
+                last = self.first_column(last, node, state)
             fresh = receiver is None or returns != receiver.typ
             oid = self.object_id(node, "cursor")
             if not fresh:

@@ -11,7 +11,7 @@ from .events import Begin, Check, Commit, Effect, Lock, LockEvent, Precondition,
 from .objects import Obj, State, join_states
 from .orm import Orm
 from .sqlrun import SqlRunner
-from .values import CLOCK, CONST, NOTHING, RANDOM, Lit, Origin, Value
+from .values import CONST, NOTHING, UNKNOWN, Lit, Origin, Value
 
 #: What a call to a remote thing may raise beside its conflict: transport errors.
 IO_ERRORS = frozenset(("*io",))
@@ -162,6 +162,8 @@ class Stores(SqlRunner, Orm):
             oid = self.object_id(node, "cursor" if spec.get("cursor") else "receiver")
             state.put(oid, Obj("cursor", own, fields=dict(keys)))
             objs = frozenset((oid,))
+        if spec.entry.kind == "orm":
+            self.session_expired(state)  # a new session remembers nothing
         if typ in ("select", "update", "delete", "insert", "text"):
             return self.start_query(spec, typ, args, node, state, receiver)
         opened = frozenset(("opened",)) if receiver is None or spec.op == "make" else receiver.flags & {"opened"}
@@ -358,7 +360,7 @@ class Stores(SqlRunner, Orm):
         return self.values.derived(given) if len(given) != 1 else given[0]
 
     def write(self, node: Any, state: State, *, record: Record, verb: str, payload: Value, preconditions: tuple = (), spec: Any = None,
-              columns: Any = None, changes: frozenset = NOTHING, full: bool = False, unit: bool = False, doubts: frozenset = NOTHING,
+              columns: Any = None, changes: frozenset = NOTHING, base: frozenset = NOTHING, full: bool = False, unit: bool = False, doubts: frozenset = NOTHING,
               outcome: str = "", conflict: Any = None, extra: Any = 0, open_where: bool = False, self_columns: frozenset = NOTHING,
               result_typ: Optional[str] = None, text: str = "") -> Value:
         """Note a write; its result carries the outcome. A refusal that raises leaves from here."""
@@ -367,7 +369,7 @@ class Stores(SqlRunner, Orm):
         raised = frozenset(name for show in shows if show.startswith("raises ") for name in (show[7:].split("[")[0].strip(),))
         event = self.event(
             Write, node, state, extra, record=record, verb=verb, payload=payload, columns=columns, preconditions=preconditions, outcome=outcome,
-            conflict=raised, changes=changes, full=full, entry=(spec.entry.kind, spec.entry.id) if spec is not None else ("", ""), unit=unit,
+            conflict=raised, changes=changes, full=full, entry=(spec.entry.kind, spec.entry.id) if spec is not None else ("", ""), unit=unit, base=base,
             doubts=doubts, commit=None, open_where=open_where, self_columns=self_columns, text=text, conflict_handled=False,
         )
         event.preconditions = preconditions
@@ -460,6 +462,8 @@ class Stores(SqlRunner, Orm):
     def op_begin(self, spec: Any, bound: Any, receiver: Optional[Value], args: Any, node: Any, state: State, doubt: str) -> Value:
         """`conn.begin()`, `session.begin()`: open from here on; as a context manager it is closed at the end of the block."""
         typ = spec.signature.returns or (receiver.typ if receiver is not None else None)
+        if spec.entry.kind == "orm" and spec.signature.returns:
+            self.session_expired(state)
         flags = receiver.flags if receiver is not None else NOTHING
         for value in args.all():
             flags |= frozenset(self.isolation_flags(value))
@@ -784,7 +788,30 @@ class Stores(SqlRunner, Orm):
         return results[-1] if results else self.values.unknown
 
     def recursive_call(self, scope: Any, args: Any, node: Any, state: State) -> None:
-        """A function that calls itself after a refusal retries with these arguments."""
+        """A function that calls itself after a refusal retries with these arguments: which writes send again what came in?"""
+        frame = next((f for f in reversed(self.frames) if f.scope.key == scope.key and f.entry is not None), None)
+        definition = scope.definition()
+        if frame is None or definition is None:
+            return
+        again = self.bind_parameters(definition, args, frame.self_value, state.copy(), frame)
+        stale = set()
+        for n in state.lost:
+            write = self.trace.events[n]
+            if write.ctx.calls[:len(frame.calls)] != frame.calls:
+                continue
+            for name, value in again.items():
+                before = frame.entry.get(name)
+                if before is None or name == "self" or not (before is value or before.same & value.same):
+                    continue
+                if (before.origins - {CONST, UNKNOWN}) & write.payload.origins and not self.read_anew(write, frame):
+                    stale.add(n)
+        region = self.open_region(node, state, "recursion", scope.name)
+        region.event.retried |= stale
+
+    def read_anew(self, write: Any, frame: Any) -> bool:
+        """Does the payload derive from a read that this activation of the function makes itself?"""
+        return any(o.kind == "read" and self.trace.events[o.n].ctx.calls[:len(frame.calls)] == frame.calls and self.trace.events[o.n].n > frame.first
+                   for o in write.payload.origins)
 
     def static_name(self, node: Any) -> str:
         """The dotted name of a decorator or constructor expression, through the import table; '' when it is none."""
@@ -824,7 +851,7 @@ class Stores(SqlRunner, Orm):
                 event = self.event(
                     Write, node, state, "pattern", record=record, verb="replace", payload=self.values.derived([self.flat(state, v) for v in others] or [self.values.unknown]),
                     columns=None, preconditions=(Precondition("witness", keyword, value),), outcome="raises", conflict=frozenset(("*conflict",)), changes=NOTHING,
-                    full=False, entry=("", ""), unit=False, doubts=frozenset(("name-only",)), commit=None, open_where=False,
+                    full=False, entry=("", ""), unit=False, base=NOTHING, doubts=frozenset(("name-only",)), commit=None, open_where=False,
                     self_columns=NOTHING, text="", conflict_handled=False,
                 )
                 state.won -= {event.n}

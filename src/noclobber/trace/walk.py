@@ -23,8 +23,7 @@ MAX_STEPS = 60_000  # statements and calls of one root, helpers included
 class Frame:
     """One function being walked. `scope`: what `ask` knows of it (module, qualname, class); closure: names of the enclosing function."""
 
-    __slots__ = ("scope", "excerpt", "returns", "self_value", "closure", "on_yield", "yields", "function", "calls", "key", "globals_",
-                 "local_defs")
+    __slots__ = ("scope", "excerpt", "returns", "self_value", "closure", "on_yield", "yields", "function", "calls", "entry", "first", "globals_")
 
     def __init__(self, scope: Any, excerpt: Any, function: str, calls: tuple, closure: Optional[dict] = None) -> None:
         self.scope, self.excerpt, self.function, self.calls, self.closure = scope, excerpt, function, calls, closure
@@ -33,7 +32,8 @@ class Frame:
         self.on_yield: Optional[Callable] = None
         self.yields: list = []
         self.globals_: set = set()
-        self.key: Any = None
+        self.entry: Optional[dict] = None  # its parameters as they came in
+        self.first = -1  # number of the last event before it
 
 
 class Region:
@@ -106,6 +106,7 @@ class Walker(Evaluator, Calls, Stores, Refiner):
         policies = self.policies_of(definition, state)
         for name, value in args.items():
             state.bind(name, value)
+        frame.entry = args
 
         def body(entry: State) -> Optional[State]:
             frame.returns = []
