@@ -6,7 +6,7 @@ import time
 from typing import Any, Iterable, Optional
 
 from noclobber import knowledge
-from noclobber.finding import Failure, FileResult, Finding, Guard, Place, Related
+from noclobber.finding import Failure, FileResult, Finding, Guard, Place, Related, told
 from noclobber.resolve import DEPTH_LIMIT, Source, SourceError, index_module, token_bound
 
 #: How far callers are followed upwards until the guard or the read is found (DESIGN §2).
@@ -44,7 +44,7 @@ def analyse(data: bytes, path: str, config: Any, *, triage: bool = True) -> File
     stats["root_lines"] = float(found.root_lines)
     if not names:
         return FileResult(path, stats=stats)
-    return _analyse_roots(source, index, names, vocabulary, path, stats)
+    return _analyse_roots(source, index, names, vocabulary, path, stats, found.kinds)
 
 
 def _newer_syntax(source: Source, error: SourceError, vocabulary: Any, path: str, stats: dict, pages: Any) -> FileResult:
@@ -67,9 +67,11 @@ def _newer_syntax(source: Source, error: SourceError, vocabulary: Any, path: str
     return _analyse_roots(source, index, tuple(index.functions), vocabulary, path, stats)
 
 
-def _analyse_roots(source: Source, index: Any, names: Iterable[str], vocabulary: Any, path: str, stats: dict) -> FileResult:
+def _analyse_roots(source: Source, index: Any, names: Iterable[str], vocabulary: Any, path: str, stats: dict,
+                   kinds: Optional[dict] = None) -> FileResult:
     started = time.process_time()
     run = _Run(source, index, vocabulary, path)
+    run.module.kinds = kinds or {}
     for name in names:
         run.root(name)
     result = run.result(stats)
@@ -90,6 +92,7 @@ class _Run:
         self.module = Module(source, index)
         self.ask = Ask(self.module)
         self.values = Values()
+        self.shared: dict = {}
         self.checks = [(slug, load(slug)) for slug in SLUGS]
         self.failures: list[Failure] = []
         self.claims: dict[tuple, tuple] = {}
@@ -149,7 +152,7 @@ class _Run:
             return self.walked[scope.key]
         from noclobber.trace.walk import Walker
 
-        walker = Walker(self.ask, self.vocabulary, self.values)
+        walker = Walker(self.ask, self.vocabulary, self.values, self.shared)
         line = getattr(getattr(scope, "info", None), "def_line", 1)
         try:
             trace = walker.walk(scope)
@@ -169,9 +172,7 @@ class _Run:
         return self.walked[scope.key]
 
     def internal(self, where: str, line: int, error: Exception) -> None:
-        from noclobber.engine import _told
-
-        self.failures.append(Failure("RMW009", self.path, line, f"internal error: {where}: {_told(error)}"))
+        self.failures.append(Failure("RMW009", self.path, line, f"internal error: {where}: {told(error)}"))
 
     def confirmed(self, claim: Any, scope: Any, depth: int) -> bool:
         """All known callers hold the guard: silent. Some do not: the unguarded call is a related place."""

@@ -23,6 +23,7 @@ class Module:
         self.classes: dict[str, Class] = {}
         self.lowered_lines = 0
         self.problems: list[tuple[int, str]] = []
+        self.kinds: dict[str, frozenset] = {}  # of triage: scope → kinds
 
     def lower(self, first: int, last: int, indented: bool) -> Any:
         """The excerpt of these lines, or None where it cannot be lowered (noted in `problems`)."""
@@ -67,6 +68,11 @@ class Scope:
         self.qualname, self.name, self.path = info.qualname, info.name, module.path
         self.key = (module.name, info.key or info.qualname)
         self._definition: Any = False
+
+    @property
+    def kinds(self) -> Optional[frozenset]:
+        """Event kinds that triage saw in it and below; None: not known."""
+        return self.module.kinds.get(self.info.key or self.info.qualname)
 
     @property
     def cls(self) -> Optional["Class"]:

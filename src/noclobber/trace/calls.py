@@ -16,7 +16,11 @@ from .objects import Dead, Obj, State, join_states
 from .values import CONST, NOTHING, UNKNOWN, Lit, Origin, Template, Value
 
 MAX_DEPTH = 6  # helpers walked into below one root
-MAX_STEPS = 60_000
+MAX_STEPS = 5_000  # helpers are not entered any more after so many steps of one root
+#: A helper without any event of these kinds only computes: a long one is not walked, its result derives from its arguments.
+_EVENTFUL = frozenset(("read", "write", "conditional", "create", "delete", "lock", "unlock", "begin", "replay", "effect", "conflict"))
+MAX_PURE_LINES = 30
+MAX_CHANGING_LINES = 120
 
 
 class Argument:
@@ -357,9 +361,23 @@ class Calls:
         if scope.is_context_manager and not getattr(self, "_entering", False):
             return self.values.origin(Origin("opaque", self.object_id_of(("cm", id(node.at), self.frames[-1].calls))),
                                       ref=("contextmanager", scope, self.remember(args), self_value))
+        if self.only_computes(scope):
+            for value in args.all():
+                self.escapes(state, value, "passed on")
+            return self.values.make(frozenset().union(*(self.deep(state, v) for v in args.all())) - {CONST} or frozenset((UNKNOWN,)) if args.all()
+                                    else frozenset((Origin("opaque", self.object_id_of(("value", id(node.at), self.frames[-1].calls))),)))
         static = scope.is_static
         bound = None if static else self_value
         return self.enter(definition, scope, scope.excerpt(), args, node, state, bound, None, scope.key)
+
+    @staticmethod
+    def only_computes(scope: Any) -> bool:
+        """A long helper that touches no store and has no effect: walking it would tell nothing but that its result derives from its arguments."""
+        kinds = scope.kinds
+        if kinds is None or kinds & _EVENTFUL:
+            return False
+        lines = scope.info.end - scope.info.start
+        return lines > (MAX_CHANGING_LINES if "change" in kinds else MAX_PURE_LINES)
 
     def call_local(self, key: tuple, args: Arguments, node: Any, state: State) -> Value:
         definition, scope, excerpt, closure, self_value = self.local_functions[key]

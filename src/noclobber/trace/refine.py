@@ -5,8 +5,9 @@ import builtins as _python
 from typing import Any, Optional
 
 from . import ir
-from .calls import Argument, Arguments, Dead
-from .objects import Obj, State, join_states
+from .calls import MAX_STEPS
+from .events import Trace
+from .objects import Dead, Obj, State, join_states
 from .values import CONST, NOTHING, NOT_LITERAL, UNKNOWN, Lit, Origin, Value
 
 CONFLICT_CODES = frozenset((409, 412, 428))
@@ -537,6 +538,42 @@ class Refiner:
         return value
 
     def initialise(self, cls: Any, value: Value, state: State) -> None:
+        """Give an instance that came from outside the attributes that its `__init__` sets.
+
+        `__init__` ran at another time: its events are not ours. It is walked once for each way to such an instance, and what its
+        attributes derive from are the objects and parameters it was made of, never a read of this trace.
+        """
+        key = (cls.type_name, value)
+        if key not in self.selves:
+            self.selves[key] = {}
+            if len(self.frames) <= 6:
+                other = type(self)(self.ask, self.vocabulary, self.values, self.shared)
+                other.trace = Trace(cls.name)
+                other.frames = [self.frames[0]]
+                other.steps = MAX_STEPS - MAX_INIT_STEPS
+                before = State()
+                for oid in value.objs:
+                    before.put(oid, state.heap[oid])
+                other.run_init(cls, value, before)
+                self.selves[key] = {oid: self.without_events(obj) for oid, obj in before.heap.items()}
+        for oid, obj in self.selves[key].items():
+            if oid not in state.heap or oid in value.objs:
+                state.put(oid, obj)
+
+    def without_events(self, obj: Obj) -> Obj:
+        fields = {name: self.detached(value) for name, value in obj.fields.items()}
+        origin = obj.origin if obj.origin is None or obj.origin.kind not in ("read", "outcome") else None
+        return obj.but(fields=fields, elem=self.detached(obj.elem) if obj.elem is not None else None, pending=NOTHING, changed=NOTHING, read=None,
+                       origin=origin, model=obj.model if origin is not None else None)
+
+    def detached(self, value: Value) -> Value:
+        """The value without reads and outcomes of another trace."""
+        if not any(o.kind in ("read", "outcome") for o in value.origins | value.same | value.incr):
+            return value
+        keep = frozenset(o for o in value.origins if o.kind not in ("read", "outcome"))
+        return self.values.replace(value, origins=keep or frozenset((UNKNOWN,)), same=value.same & keep, incr=value.incr & keep)
+
+    def run_init(self, cls: Any, value: Value, state: State) -> None:
         from .walk import Frame
 
         init = cls.method("__init__")
@@ -634,6 +671,8 @@ class Refiner:
         return result
 
 
+#: Steps that one `__init__` may take.
+MAX_INIT_STEPS = 1_000
 _MIRROR = {"<": ">", ">": "<", "<=": ">=", ">=": "<="}
 _TRANSPORT = frozenset(("ConnectionError", "ConnectTimeout", "ReadTimeout", "Timeout", "TimeoutError", "ConnectionResetError", "TransportError", "ConnectError",
                         "TimeoutException", "ClientConnectionError", "ClientConnectorError", "ServerDisconnectedError", "EndpointConnectionError", "NetworkError",

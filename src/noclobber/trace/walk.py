@@ -17,7 +17,7 @@ from .stores import Stores
 from .values import NOTHING, Origin, Value, Values
 
 MAX_ROUNDS = 8  # of a loop's fixpoint (DESIGN §2)
-MAX_STEPS = 60_000  # statements and calls of one root, helpers included
+MAX_STEPS = 6_000  # statements and calls of one root, helpers included; then the trace is incomplete
 
 
 class Frame:
@@ -60,14 +60,18 @@ class Collector:
 class Walker(Evaluator, Calls, Stores, Refiner):
     """Walks one root. `ask` answers questions about names, functions and classes; `vocabulary` says what library calls do."""
 
-    def __init__(self, ask: Any, vocabulary: Any, values: Values) -> None:
+    def __init__(self, ask: Any, vocabulary: Any, values: Values, shared: Optional[dict] = None) -> None:
+        """shared: what the walks of one module have in common, {'objects': …, 'keep': …, 'selves': …}."""
         self.ask, self.vocabulary, self.values = ask, vocabulary, values
+        shared = shared if shared is not None else {}
         self.trace: Trace
         self.frames: list[Frame] = []
         self.regions: list[Region] = []
         self.collectors: list[Collector] = []
         self.index: dict[tuple, Event] = {}
-        self.objects: dict[tuple, int] = {}
+        self.objects: dict[tuple, int] = shared.setdefault("objects", {})
+        self.selves: dict[str, Any] = shared.setdefault("selves", {})  # what __init__ makes of an instance
+        self.shared = shared
         self.steps = 0
         self.active: list = []  # functions on the stack, for recursion
         self.handling: list = []  # exception names of the handlers being walked
@@ -77,7 +81,7 @@ class Walker(Evaluator, Calls, Stores, Refiner):
         self.local_functions: dict = {}
         self.remembered: list = []
         self.constants: dict = {}
-        self.keep: list = []  # nodes whose id() names an object
+        self.keep: list = shared.setdefault("keep", [])  # nodes whose id() names an object
         self.query_sessions: dict = {}
         self._instance_methods: Optional[frozenset] = None
 
@@ -170,7 +174,7 @@ class Walker(Evaluator, Calls, Stores, Refiner):
                 return None
             self.steps += 1
             if self.steps > MAX_STEPS:
-                self.trace.incomplete.add("steps")
+                self.trace.incomplete.add("too long")
                 return state
             state = self.statement(statement, state)
         return state
