@@ -12,18 +12,25 @@ import ast
 import builtins
 import re
 import sys
+from unicodedata import normalize
 from ast import (AnnAssign, Assign, AsyncFor, AsyncFunctionDef, AsyncWith, Attribute, AugAssign, Call, ClassDef,
                  Constant, Dict, Expr, For, FunctionDef, Lambda, Load, Name, Subscript, While, With)
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from fnmatch import fnmatchcase
 from operator import itemgetter
 from typing import Any, Callable, Iterable, Iterator
 from weakref import WeakKeyDictionary
 
-from noclobber.resolve import ModuleIndex, Source, SourceError, absolute, cookie, dotted_text
+from noclobber.resolve import (ModuleIndex, Source, SourceError, absolute, cookie, dotted, dotted_text,
+                               import_names)
 
+FAMILIES = ("sql", "http", "object", "document", "key", "accessor", "file")
+#: `knowledge.tables` says what each means; not imported, since a run needs nothing else of it.
 KINDS = ("read", "write", "conditional", "create", "delete", "lock", "unlock", "begin", "replay", "effect", "policy",
-         "conflict", "tool", "schema", "dump", "makekey", "change", "subscript")
+         "conflict", "tool", "schema", "dump", "makekey", "change", "subscript", "precondition", "versioned",
+         *(f"{family}-{kind}" for family in FAMILIES for kind in ("read", "write")),
+         "sql-run", "sql-conditional", "sql-built",
+         "orm-read", "orm-session-read", "orm-update", "orm-persist", "orm-flush")
 MODULE = "<module>"
 
 _BIT = {kind: 1 << place for place, kind in enumerate(KINDS)}
@@ -34,7 +41,9 @@ _CHANGE, _REPLAY, _CONFLICT = _BIT["change"], _BIT["replay"], _BIT["conflict"]
 _CARRIED = ~(_CHANGE | _REPLAY)
 #: Kinds that statements alone can make, so that no needle in the bytes tells of them.
 _CARRIED_BY_BASE = sum(_BIT[kind] for kind in (
-    "read", "create", "lock", "begin", "policy", "conflict", "tool", "schema", "dump", "makekey", "subscript"))
+    "read", "create", "lock", "begin", "policy", "conflict", "tool", "schema", "dump", "makekey", "subscript",
+    *(f"{family}-read" for family in FAMILIES), "orm-read", "orm-session-read", "versioned",
+    "sql-write", "sql-conditional", "sql-built"))  # a text or statement kept there
 _STATEMENT_KINDS = frozenset({"change", "replay", "subscript", "conflict", "schema"})
 
 
@@ -92,11 +101,13 @@ _BUILTINS = frozenset(dir(builtins))
 _SQL = re.compile(
     r"(?i)\b(?:(?P<locks>FOR\s+(?:NO\s+KEY\s+)?UPDATE|FOR\s+(?:KEY\s+)?SHARE|LOCK\s+(?:TABLES?|IN)"
     r"|(?:pg_)?(?:try_)?advisory_\w*lock\w*|GET_LOCK)"
-    r"|(?P<change>UPDATE)|(?P<create>INSERT|REPLACE|MERGE|UPSERT)|(?P<delete>DELETE)|(?P<read>SELECT)"
-    r"|(?P<begin>BEGIN|START\s+TRANSACTION)|(?P<condition>IF-(?:NONE-)?MATCH))\b")
-_SQL_KINDS = {"locks": ("lock",), "change": ("write", "conditional"), "create": ("write", "conditional", "create"),
-              "delete": ("write", "conditional", "delete"), "read": ("read",), "begin": ("begin",),
-              "condition": ("conditional",)}
+    r"|(?P<change>UPDATE)|(?P<create>INSERT|REPLACE)|(?P<merge>MERGE|UPSERT)|(?P<delete>DELETE)|(?P<read>SELECT)"
+    r"|(?P<begin>BEGIN|START\s+TRANSACTION)|(?P<clause>CONFLICT|DUPLICATE)|(?P<condition>IF-(?:NONE-)?MATCH))\b")
+_SQL_KINDS = {"locks": ("lock",), "change": ("write", "conditional", "sql-write", "sql-conditional"),
+              "create": ("write", "conditional", "create", "sql-write"), "clause": ("sql-conditional",),
+              "merge": ("write", "conditional", "create", "sql-write", "sql-conditional"),
+              "delete": ("write", "conditional", "delete", "sql-conditional"), "read": ("read", "sql-read"),
+              "begin": ("begin",), "condition": ("conditional", "precondition")}
 
 
 def _mask(kinds: Iterable[str]) -> int:
@@ -121,38 +132,66 @@ class _Names:
     """What names mean under one vocabulary, remembered per process: name → mask."""
 
     def __init__(self, vocabulary: Any) -> None:
-        self.call_names = vocabulary.call_names
         self.match = vocabulary.match
         groups = getattr(vocabulary, "pattern_groups", None)
         self.groups = None if groups is None else frozenset(groups)
-        self.calls: dict[str, int] = {}
+        self.reach = getattr(vocabulary, "reach", None)
+        call_names = vocabulary.call_names
+        self.known = call_names.keys()
+        #: what calls mean where every library is in reach: name → kinds
+        self.everything = self.reach.everything() if self.reach is not None else None
+        self.all_kinds = self.everything.kinds if self.everything is not None else lambda name: call_names.get(name, ())
+        self.tables: dict[Any, dict[str, int]] = {}
+        self.patterns: dict[str, int] = {}
         self.mentions: dict[str, int] = {}
+        self.attributes: dict[str, int] = {}
         self.functions = getattr(vocabulary, "functions", None)
         self.builtins: dict[str, bool] = {}
         self.standard: dict[str, bool] = {}
         self.arguments: dict[str, int] = {}
+        self.quiet: set[str] = set()
         entries = getattr(vocabulary, "entries", None)
         stores = [entry.fields for kind in ("store", "orm") for entry in entries(kind)] if entries else []
         self.subscripts = any(fields.get("subscript") for fields in stores)
         #: last parts of the conflict errors that entries name, globs among them
         self.errors = frozenset(text.rpartition(".")[2] for fields in stores for key in ("conflict_errors", "conflict")
                                 for text in fields.get(key, ()) if isinstance(text, str) and " " not in text)
-        self.needles: frozenset[bytes] | None = None
 
     def fits(self, group: str, name: str) -> bool:
         return (self.groups is None or group in self.groups) and self.match(group, name)
 
-    def call(self, name: str) -> int:
-        """Kinds of a call whose last name part is `name`."""
-        mask = self.calls.get(name)
+    def table(self, calls: Any) -> tuple[dict[str, int], Callable[[str], int]]:
+        """(remembered masks, how to ask for another) of call names in files that reach `calls`; None: reach all."""
+        table = self.tables.get(calls)
+        if table is None:
+            if len(self.tables) > 500:
+                self.tables.clear()
+            table = self.tables[calls] = {}
+        kinds = self.all_kinds if calls is None else calls.kinds
+
+        def ask(name: str) -> int:
+            mask = table[name] = _mask(kinds(name)) | self.pattern(name)
+            return mask
+
+        return table, ask
+
+    def pattern(self, name: str) -> int:
+        """Kinds of a call by its name alone, whatever the vocabulary says."""
+        mask = self.patterns.get(name)
         if mask is None:
-            mask = _mask(self.call_names.get(name, ()))
-            if name in _CALLS:
-                mask |= _BIT[_CALLS[name]]
+            mask = _BIT[_CALLS[name]] if name in _CALLS else 0
             for group, kinds in _CALL_PATTERNS:
                 if self.fits(group, name):
                     mask |= _mask(kinds)
-            self.calls[name] = mask
+            self.patterns[name] = mask
+        return mask
+
+    def attribute(self, name: str) -> int:
+        """Kinds of an attribute of something that may be a class: as of a name; a manager's queries read."""
+        mask = self.attributes.get(name)
+        if mask is None:
+            manager = self.reach is not None and self.reach.manager(name)
+            mask = self.attributes[name] = self.mention(name) | (_BIT["orm-read"] if manager else 0)
         return mask
 
     def builtin(self, name: str) -> bool:
@@ -188,11 +227,23 @@ class _Names:
             mask = self.mentions[name] = _CONFLICT if conflict else 0
         return mask
 
+    def notable(self, name: str) -> int:
+        """Kinds of a word that is a manager's or a witness's name; `quiet` remembers the others."""
+        mask = self.argument(name)
+        if self.reach is not None and self.reach.manager(name):
+            mask |= _BIT["orm-read"]
+        if not mask:
+            if len(self.quiet) > 50_000:
+                self.quiet.clear()
+            self.quiet.add(name)
+        return mask
+
     def argument(self, name: str) -> int:
         """Kinds of a call's keyword: a witness makes the write behind it conditional."""
         mask = self.arguments.get(name)
         if mask is None:
-            mask = self.arguments[name] = _BIT["conditional"] if self.fits("witness_argument", name) else 0
+            witness = self.fits("witness_argument", name)
+            mask = self.arguments[name] = _BIT["conditional"] | _BIT["precondition"] if witness else 0
         return mask
 
 
@@ -223,9 +274,16 @@ _ITERATES = frozenset({ast.comprehension, ast.YieldFrom, ast.Starred})
 @dataclass(slots=True)
 class _Part:
     """What one pass saw. `names`: bare and first parts of dotted ones; `attrs`: attributes of receivers other than
-    self."""
+    self.
+
+    `mask` is complete only when `called` (last name parts of what is called, decorates or is handed on) has been
+    looked up: what a call means depends on what its file imports. `words`: names that are bound; `targets`: of imports.
+    """
 
     mask: int = 0
+    called: set[str] = field(default_factory=set)
+    words: set[str] = field(default_factory=set)
+    targets: set[str] = field(default_factory=set)
     names: set[str] = field(default_factory=set)
     attrs: set[str] = field(default_factory=set)
     self_attrs: set[str] = field(default_factory=set)
@@ -237,6 +295,7 @@ class _Part:
 
     def merge(self, other: _Part) -> None:
         self.mask |= other.mask
+        self.called |= other.called
         self.names |= other.names
         self.attrs |= other.attrs
         self.dunders |= other.dunders
@@ -249,10 +308,10 @@ def _is_annotated(node: ast.AST | None) -> bool:
 
 
 def _scan(nodes: list, known: _Names, imports: tuple[dict[str, str], ...], self_name: str = "", new: bool = False,
-          loose: bool = False, shadows: frozenset[str] = frozenset()) -> _Part:
+          loose: bool = False, shadows: frozenset[str] = frozenset(), is_class: bool = False) -> _Part:
     """One pass over statements or expressions.
 
-    `self_name`: the first parameter of a method. `new`: plain stores on it make a new record (`__init__`), no change.
+    `self_name`: the first parameter of a method; `is_class`: it is the class. `new`: plain stores on it make a new record (`__init__`), no change.
     `loose`: leave out defs and classes, which are scopes of their own. `shadows`: names of builtins that the module
     binds.
     """
@@ -261,15 +320,16 @@ def _scan(nodes: list, known: _Names, imports: tuple[dict[str, str], ...], self_
     names, attrs, supers = part.names, part.attrs, part.supers
     self_attrs, self_bases, self_stores = part.self_attrs, part.self_bases, part.self_stores
     pairs: set[tuple[str, str]] = set()  # called methods of plain names
-    called: set[str] = set()  # last name parts of what is called, decorates or is handed on
+    called = part.called
     functions: set[str] = set()  # plain names that are called
     bare: set[str] = set()  # names that stand alone
     fresh: set[str] = set()  # names bound to a container made here
     stale: set[str] = set()  # names bound to anything else
     mutated: set[str] = set()
     keywords: set[str] = set()
+    witnesses: set[str] = set()  # keywords whose argument may be a witness
     strings: list[str] = []
-    iterates = withs = subscripts = False
+    iterates = withs = subscripts = spreads = False
     stack = list(nodes)
     push, pop, extend = stack.append, stack.pop, stack.extend
     fields = _FIELDS
@@ -287,8 +347,14 @@ def _scan(nodes: list, known: _Names, imports: tuple[dict[str, str], ...], self_
             kind = func.__class__
             extend(node.args)
             for keyword in node.keywords:
-                keywords.add(keyword.arg)
-                push(keyword.value)
+                value = keyword.value
+                push(value)
+                if keyword.arg is None:
+                    spreads = True
+                elif value.__class__ is not Constant:
+                    witnesses.add(keyword.arg)
+                else:
+                    keywords.add(keyword.arg)
             if kind is Attribute:
                 attr = func.attr
                 value = func.value
@@ -478,6 +544,10 @@ def _scan(nodes: list, known: _Names, imports: tuple[dict[str, str], ...], self_
                     extend(value)
                 elif value.__class__ is ast.arguments:
                     push(value)
+        elif kind is ast.Import or kind is ast.ImportFrom:
+            for name, target in import_names(node):
+                part.targets.add(target)
+                stale.add(name)
         elif kind is ast.Global or kind is ast.Nonlocal:
             stale.update(node.names)
         else:
@@ -509,22 +579,23 @@ def _scan(nodes: list, known: _Names, imports: tuple[dict[str, str], ...], self_
     for name, attr in pairs:
         if name not in made_here and not (name in imports[-1] and known.plain(imports[-1][name], attr)):
             called.add(attr)
-    table, unknown = known.calls, known.call
-    for name in called:
+    table, unknown = known.mentions, known.mention
+    for name in names:
         found = table.get(name)
         mask |= unknown(name) if found is None else found
-    table, unknown = known.mentions, known.mention
-    for group in (names, attrs):
+    table, unknown = known.attributes, known.attribute
+    for group in (attrs, self_attrs, self_bases) if is_class else (attrs,):
         for name in group:
             found = table.get(name)
             mask |= unknown(name) if found is None else found
-    keywords.discard(None)
-    for name in keywords:
+    for name in witnesses:
         mask |= known.argument(name)
     if strings:
         for text in strings:
             if len(text) < 64 and (text in _CONFLICT_STRINGS or text.isidentifier()):
                 mask |= known.mention(text)
+                if spreads:  # f(**{"if_match": etag})
+                    mask |= known.argument(text)
         for found in _SQL.finditer("\0".join(strings)):
             mask |= _SQL_MASKS[found.lastgroup]
     if mutated and not mutated <= made_here:
@@ -541,6 +612,8 @@ def _scan(nodes: list, known: _Names, imports: tuple[dict[str, str], ...], self_
         part.dunders.add("__call__")
     if self_name and (receivers > 1 or self_name in stale or self_name in fresh):  # rebound: not always the receiver
         attrs |= self_attrs | self_bases
+    stale.discard(None)
+    part.words.update(stale, fresh, keywords, witnesses)
     part.mask = mask
     return part
 
@@ -599,6 +672,7 @@ class _Module:
         self.keys = {info.def_line: key for key, info in index.functions.items()}
         self.class_keys = {info.def_line: key for key, info in index.classes.items()}
         self.shadows = _BUILTINS & _defined(index)
+        self.parts: list[_Part] = []
         self.scopes: dict[str, _Part] = {}
         self.lines: dict[str, int] = {}
         self.module_constants: dict[str, list[_Part]] = {}
@@ -623,6 +697,7 @@ class _Module:
         while blocks:
             owner, cls = blocks.pop()
             part = _Part()
+            self.parts.append(part)
             header: list[ast.AST] = []
             if cls is not None:
                 header = [*owner.decorator_list, *owner.bases, *owner.keywords]
@@ -641,8 +716,7 @@ class _Module:
                     self.nested(statement, imports, constants, blocks)
             if header:
                 own = self.scan(header, imports)
-                for decorator in owner.decorator_list:
-                    own.mask |= self.known.call(_last_name(decorator))
+                own.called.update(map(_last_name, owner.decorator_list))
                 part.merge(own)
             name = MODULE if cls is None else class_scope(cls)
             self.scopes[name] = part
@@ -651,6 +725,7 @@ class _Module:
 
     def scan(self, nodes: list, imports: tuple[dict[str, str], ...], **options: Any) -> _Part:
         part = _scan(nodes, self.known, imports, shadows=self.shadows, **options)
+        self.parts.append(part)
         if self.ask is not None:
             part.imported = _imported(nodes, imports)
         return part
@@ -696,8 +771,59 @@ class _Module:
                 text.rpartition(".")[2] == "staticmethod" for text in info.decorators):
             self_name = info.params[0]
         imports = (info.imports, self.index.imports) if info.imports else (self.index.imports,)
-        self.scopes[key] = self.scan([node], imports, self_name=self_name, new=info.name in _NEW_METHODS)
+        is_class = info.name == "__init_subclass__" or any(
+            text.rpartition(".")[2] == "classmethod" for text in info.decorators)
+        self.scopes[key] = self.scan([node], imports, self_name=self_name, new=info.name in _NEW_METHODS,
+                                     is_class=is_class)
         self.lines[key] = info.end - info.start + 1
+
+    def settle_calls(self, source: Source) -> None:
+        """Give the parts the kinds of their calls, which depend on what the whole file can reach."""
+        reach = self.known.reach
+        calls = self.known.everything
+        if reach is not None and self.ask is None:
+            targets: set[str] = set()
+            words: set[str] = {*self.index.functions, *self.index.classes}
+            attributes: set[str] = set()
+            for part in self.parts:
+                targets |= part.targets
+                attributes |= part.attrs
+                words.update(part.words, part.names, part.self_attrs, part.self_bases)
+            for name, part in self.scopes.items():
+                if name in self.index.functions:
+                    attributes |= part.self_attrs
+                    attributes |= part.self_bases
+                    words.add(self.index.functions[name].name)
+            targets = {absolute(self.index, target) for target in targets}
+            for target in targets:
+                words.update(target.split("."))
+            words |= attributes
+            calls = reach.calls(targets, words, attributes, self.dotted_bases(source), source.text)
+        table, ask = self.known.table(calls)
+        versioned = _BIT["versioned"] if reach is not None and reach.versioned(source.text) else 0
+        for part in self.parts:
+            mask = part.mask | versioned
+            for name in part.called:
+                found = table.get(name)
+                mask |= ask(name) if found is None else found
+            part.mask = mask
+
+    def dotted_bases(self, source: Source) -> Iterator[str]:
+        """Dotted names of the classes' bases outside this module, `f()` for what a call made (as `link` names them)."""
+        index = self.index
+        for info in index.classes.values():
+            for text in info.bases:
+                name, call, _ = text.partition("(")
+                target = dotted(index, name)
+                if target is None:
+                    continue
+                yield target + ("()" if call else "")
+                if target in index.assigns:  # Base = declarative_base()
+                    first, last = index.assigns[target][0]
+                    value = "".join(source.lines[first - 1:last]).partition("=")[2]
+                    made = dotted(index, value.partition("(")[0].strip())
+                    if made is not None:
+                        yield made + "()"
 
     # classes of this module
     def bases(self, key: str) -> list[str]:
@@ -749,8 +875,8 @@ class _Module:
                     seen.add(id(own))
                     stack.append(own)
                     if whole is part:
-                        whole = _Part(part.mask, set(part.names), set(part.attrs), part.self_attrs, part.self_bases,
-                                      part.self_stores, part.supers, set(part.dunders), set(part.imported))
+                        whole = replace(part, called=set(), names=set(part.names), attrs=set(part.attrs),
+                                        dunders=set(part.dunders), imported=set(part.imported))
                     whole.merge(own)
         return whole
 
@@ -836,6 +962,7 @@ def roots(source: Source, tree: ast.Module, index: ModuleIndex, vocabulary: Any,
     an unknown receiver by '.name'. Raises ValueError for a page that needs an unknown kind.
     """
     module = _Module(tree, index, _names(vocabulary), ask_kinds)
+    module.settle_calls(source)
     atoms: dict[str, int] = {}
     edges: dict[str, dict[str, int]] = {}  # scope → target → mask of what the edge lets through
     asked: dict[str, int] = {}
@@ -910,15 +1037,26 @@ def _settle(kinds: dict[str, int], edges: dict[str, dict[str, int]]) -> None:
                 work.append(caller)
 
 
+_NEEDS: dict[tuple, list[int]] = {}
+
+
 def _needs(pages: Iterable[Any]) -> list[int]:
-    masks: set[int] = set()
-    for page in pages:
-        for need in page.needs:
-            unknown = sorted(set(need) - _BIT.keys())
-            if unknown:
-                raise ValueError(f"{page.slug}: needs unknown kind {unknown[0]!r}")
-            masks.add(_mask(need))
-    return sorted(masks)
+    """The sets that pages need, as masks."""
+    pages = list(pages)
+    key = tuple([page.needs for page in pages])
+    found = _NEEDS.get(key)
+    if found is None:
+        masks: set[int] = set()
+        for page in pages:
+            for need in page.needs:
+                unknown = sorted(set(need) - _BIT.keys())
+                if unknown:
+                    raise ValueError(f"{page.slug}: needs unknown kind {unknown[0]!r}")
+                masks.add(_mask(need))
+        if len(_NEEDS) > 50:
+            _NEEDS.clear()
+        found = _NEEDS[key] = sorted(masks)
+    return found
 
 
 def _is_root(name: str, needs: list[int], kinds: dict[str, int], atoms: dict[str, int],
@@ -937,40 +1075,60 @@ def _is_root(name: str, needs: list[int], kinds: dict[str, int], atoms: dict[str
 
 # --- before the parse --------------------------------------------------------------------------------------------
 
-_IDENTIFIER = re.compile(rb"[A-Za-z_][A-Za-z0-9_]*")
-_SQL_BYTES = re.compile(_SQL.pattern.encode())
+_IDENTIFIER = re.compile(r"[^\W\d]\w*")
+#: Turns what is no part of an identifier into blanks.
+_NO_WORD = bytes(byte if byte < 128 and (chr(byte).isalnum() or byte == 95) else 32 for byte in range(256))
 _PLAIN_CODECS = frozenset({"", "utf-8", "ascii", "iso8859-1", "iso8859-15", "cp1252"})
+_OF_STATEMENTS = _mask(_STATEMENT_KINDS)
+_OF_TEXTS = _mask(kind for kinds in _SQL_KINDS.values() for kind in kinds)
+#: Kinds that a call's name brings by itself.
+_OF_NAMES = _mask({*_CALLS.values(), *(kind for _, kinds in _CALL_PATTERNS for kind in kinds)}) & ~_OF_STATEMENTS
 
 
 def has_needle(data: bytes, vocabulary: Any, pages: Iterable[Any] = ()) -> bool:
-    """May a scope of this file have a kind that calls or SQL text make? False: no `ast.parse` is needed.
+    """May a scope of this file be a root for one of `pages` (without pages: have a kind that calls or SQL text make)?
 
-    Sound for pages whose every need holds at least one kind that no statement alone can make (not change, replay,
-    subscript, conflict, schema); give `pages` to have that checked: True when one of them has none. A file that
-    imports project modules whose scopes have kinds must be parsed all the same; the caller knows that.
+    False: the outline is not needed. Words count wherever they stand, kinds that statements alone can make are taken
+    for granted. A file that imports project modules whose scopes have kinds must be looked at all the same; the caller
+    knows that.
     """
-    if any(set(need) <= _STATEMENT_KINDS for page in pages for need in page.needs):
+    needs = _needs(pages)
+    if any(not need & ~_OF_STATEMENTS for need in needs):
         return True
-    if not data.isascii():
-        return True  # identifiers are normalised: a full-width letter is the plain one
     try:
-        if cookie(data)[0] not in _PLAIN_CODECS or b"\\" in data and _escaped(data):
+        codec = cookie(data)[0]
+        if codec not in _PLAIN_CODECS or b"\\" in data and _escaped(data):
             return True
-    except SourceError:
+        text = data.decode(codec or "utf-8")
+    except (SourceError, UnicodeError):
         return True
-    if _SQL_BYTES.search(data):
-        return True
+    if not text.isascii():
+        text = normalize("NFKC", text)  # as identifiers are: a full-width letter is the plain one
     known = _names(vocabulary)
-    if known.needles is None:
-        words = {name.encode() for name in known.call_names if name.isascii() and known.call(name)}
-        words.update(name.encode() for name in _CALLS)
-        known.needles = frozenset(words)
-    if not known.needles.isdisjoint(map(itemgetter(0), _IDENTIFIER.finditer(data))):
-        return True
-    if known.groups == frozenset():
-        return False
-    return any(known.call(name) | known.argument(name)
-               for name in {found.decode() for found in _IDENTIFIER.findall(data)})
+    words = frozenset(_IDENTIFIER.findall(text) if not data.isascii() else data.translate(_NO_WORD).decode().split())
+    called: Iterable[str] = words
+    calls, mask = known.everything, 0
+    if known.reach is not None:
+        calls = known.reach.calls(words, words, words, None, text)
+        if known.reach.versioned(text):
+            mask |= _BIT["versioned"]
+        if needs and not any(need & _OF_NAMES for need in needs):
+            called = known.reach.names(words)
+    table, ask = known.table(calls)
+    for word in called:
+        found = table.get(word)
+        mask |= ask(word) if found is None else found
+    for word in words - known.quiet:
+        mask |= known.notable(word)
+    if needs:
+        mask |= _OF_STATEMENTS
+        if any(not need & ~mask for need in needs):
+            return True
+        if all(need & ~(mask | _OF_TEXTS) for need in needs):
+            return False
+    for match in _SQL.finditer(text):
+        mask |= _SQL_MASKS[match.lastgroup]
+    return any(not need & ~mask for need in needs) if needs else mask != 0
 
 
 def _escaped(data: bytes) -> bool:

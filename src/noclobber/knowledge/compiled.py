@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from typing import Any
 
 #: Raise it when the shape of the stored data changes.
-FORMAT = 2
+FORMAT = 3
 MARSHAL_VERSION = 4
 _PACKAGE = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 

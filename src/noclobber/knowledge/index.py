@@ -14,7 +14,8 @@ def index_entries(entries: list[dict], start: int = 0) -> dict[str, Any]:
 
     functions: dotted → places; function_globs: [(glob, places)]; methods: entry number → name → spec numbers; types:
     type → entry numbers; type_globs: [(glob, entry numbers)]; receivers: "_" name → places; names: [(glob, entry
-    number)]; calls: last name part → kinds.
+    number)]; calls: last name part → kinds. For `reach`: uses: last name part → (entry number, door, does it act on
+    rows, kinds); openers: one for each entry; gives: (entry number, door, last name part, literals, type).
     """
     functions: dict[str, list] = {}
     function_globs: dict[str, list] = {}
@@ -24,6 +25,9 @@ def index_entries(entries: list[dict], start: int = 0) -> dict[str, Any]:
     any_receiver: dict[str, list] = {}
     names: list[tuple[str, int]] = []
     calls: dict[str, set[str]] = {}
+    uses: dict[str, list] = {}
+    openers: list[tuple] = []
+    gives: list[tuple] = []
 
     for number, entry in enumerate(entries, start):
         fields = entry["fields"]
@@ -39,6 +43,7 @@ def index_entries(entries: list[dict], start: int = 0) -> dict[str, Any]:
         ):
             (type_globs if "*" in type_ else types).setdefault(type_, []).append(number)
         names += [(glob, number) for glob in fields.get("names", ())]
+        openers.append(_openers(entry, sorted(extra_types)))
         for place, (op, (name, _, _, _), _) in enumerate(specs_of(entry)):
             if name.startswith("_."):
                 any_receiver.setdefault(name[2:], []).append((number, place))
@@ -52,8 +57,18 @@ def index_entries(entries: list[dict], start: int = 0) -> dict[str, Any]:
                     dotted = f"{module}.{name}"
                     (function_globs if "*" in module else functions).setdefault(dotted, []).append((number, place))
             last = name.rpartition(".")[2]
+            spec = specs_of(entry)[place]
+            kinds = kinds_of(entry, spec)
+            doors = _doors(entry, spec)
             if last.isidentifier() and not keyword.iskeyword(last):
-                calls.setdefault(last, set()).update(kinds_of(entry, specs_of(entry)[place]))
+                calls.setdefault(last, set()).update(kinds)
+            if kinds and (last.isidentifier() or last == "*"):
+                rows = entry["kind"] == "orm" and _is_of_rows(spec)
+                uses.setdefault(last, []).extend((number, door, rows, sorted(kinds)) for door in doors)
+            returns = spec[1][2] or (f"{entry['kind']}:{entry['id']}" if op in ("make", "made_by") else "")
+            if returns:
+                literals = _literals(spec)
+                gives += [(number, door, last, literals, returns) for door in doors]
     return {
         "functions": functions,
         "function_globs": list(function_globs.items()),
@@ -63,7 +78,69 @@ def index_entries(entries: list[dict], start: int = 0) -> dict[str, Any]:
         "receivers": any_receiver,
         "names": names,
         "calls": {name: sorted(kinds) for name, kinds in calls.items()},
+        "uses": uses,
+        "openers": openers,
+        "gives": gives,
     }
+
+
+def _openers(entry: dict, extra_types: list[str]) -> tuple[list[str], list[str], dict[str, list[str]], str]:
+    """What in a file can make a value of an entry: (types, globs of words, for rows {list field: its values}, id of
+    the unit of work).
+
+    Words: names of receivers, last parts of types that are globs.
+    """
+    fields = entry["fields"]
+    types = [*fields.get("types", ()), *extra_types]
+    words = [glob.rpartition(".")[2] for glob in (*fields.get("names", ()), *(type_ for type_ in types if "*" in type_))]
+    rows = {}
+    if entry["kind"] == "orm":
+        rows = {name: list(fields.get(name, ())) for name in ("base", "manager", "model_modules")}
+        # `save(update_fields=[…])` says by itself whose row it writes
+        # `__mapper_args__['version_id_col']`, `concurrency.fields.IntegerVersionField`
+        rows["markers"] = [
+            marker.rpartition("[")[2].strip("[]'\"").rpartition(".")[2] for marker in fields.get("version_markers", ())
+        ]
+        rows["keywords"] = sorted(
+            {param[0] for op, data, _ in specs_of(entry) if op == "persist" for param in data[1] if param[1] == "columns"}
+        )
+    unit = f"{entry['kind']}:{entry['id']}" if fields.get("unit_of_work") else ""
+    return [type_ for type_ in types if "*" not in type_], words, rows, unit
+
+
+def _doors(entry: dict, spec: tuple) -> list[str]:
+    """How a call comes to a spec: "" on a receiver of the entry, "_" on any, or the function's dotted name."""
+    op, (name, _, _, _), _ = spec
+    if name.startswith("_."):
+        return ["_"]
+    if "." in name.lstrip("."):
+        return [name] if not name.startswith(".") else [""]
+    found = [""]
+    for module in entry["fields"].get("functions", ()):
+        found.append("_" if "*" in module else f"{module}.{name}")
+    if op == "run" and entry["id"] == "dbapi":
+        found.append("_")  # SQL text is run whoever the receiver is
+    return found
+
+
+def _is_of_rows(spec: tuple) -> bool:
+    """Is it called on a row, or on a query that was begun elsewhere?"""
+    op, (_, params, _, _), _ = spec
+    roles = {param[1] for param in params}
+    if op in ("load", "many"):
+        return "table" not in roles
+    if op in ("reload", "remove"):
+        return not roles & {"instance", "entity"}
+    return op in _OF_ROWS
+
+
+def _literals(spec: tuple) -> list[str]:
+    """Texts that the file must hold for the call to fit."""
+    return sorted(
+        literal
+        for _, _, _, default, literal in spec[1][1]
+        if isinstance(literal, str) and default is ... and "*" not in literal and not literal.endswith("://")
+    )
 
 
 def join_indexes(base: dict[str, Any], more: dict[str, Any]) -> dict[str, Any]:
@@ -89,23 +166,23 @@ _WRITING = {
     "add": ("create", "write"),
     "delete": ("delete", "write"),
     "remove": ("delete", "write"),
-    "persist": ("write",),
-    "set_write": ("write", "conditional"),
+    "persist": ("write", "orm-persist"),
+    "set_write": ("write", "conditional", "orm-update"),
     "upsert": ("write", "create"),
     "merge": ("write",),
-    "flush": ("write",),
-    "commit": ("write",),
+    "flush": ("write", "orm-flush"),
+    "commit": ("write", "orm-flush"),
 }
 _KINDS: dict[str, tuple[str, ...]] = {
     **_WRITING,
-    "run": ("read", "write", "conditional", "create", "delete", "lock", "unlock", "begin"),
+    "run": ("read", "write", "conditional", "create", "delete", "lock", "unlock", "begin", "sql-run"),
     "read": ("read",),
     "fetch": ("read",),
     "load": ("read",),
     "many": ("read",),
     "scalar": ("read",),
     "check_exists": ("read",),
-    "reload": ("read",),
+    "reload": ("read", "orm-read"),
     "lock": ("lock",),
     "unlock": ("unlock",),
     "begin": ("begin",),
@@ -128,12 +205,16 @@ _KINDS_OF_TABLE: dict[tuple[str, str], tuple[str, ...]] = {
     ("builder", "upsert"): ("write", "create", "conditional"),
 }
 _KINDS_OF_START = {
-    "select": ("read",),
-    "update": ("write", "conditional"),
-    "delete": ("delete", "write", "conditional"),
+    "select": ("read", "sql-read", "orm-read"),
+    "update": ("write", "conditional", "sql-write", "sql-built"),
+    "delete": ("delete", "write", "conditional", "sql-built"),
     "insert": ("create", "write"),
-    "text": _KINDS["run"],
+    # the statement's own text says what it does; whoever runs it has `sql-run`
+    "text": tuple(kind for kind in _KINDS["run"] if kind != "sql-run"),
 }
+_UNKNOWN_START = ("read", "write", "conditional", "sql-read", "sql-write", "sql-built", "orm-read")
+#: Lists of `[[orm]]` that act on a row or on a query made before, whoever made it: no session is called.
+_OF_ROWS = frozenset({"set_write", "persist", "create", "upsert", "filter", "lock", "scalar", "check_exists"})
 
 
 def kinds_of(entry: dict, spec: tuple) -> frozenset[str]:
@@ -145,7 +226,7 @@ def kinds_of(entry: dict, spec: tuple) -> frozenset[str]:
     kind, fields = entry["kind"], entry["fields"]
     kinds = set(_KINDS_OF_TABLE.get((kind, op)) or _KINDS.get(op, ()))
     if kind == "builder" and op == "start":
-        kinds.update(_KINDS_OF_START.get(returns, _KINDS["run"]))
+        kinds.update(_KINDS_OF_START.get(returns, _UNKNOWN_START))
     roles = {param[1] for param in params}
     if "lock" in roles:
         kinds.add("lock")
@@ -163,14 +244,48 @@ def kinds_of(entry: dict, spec: tuple) -> frozenset[str]:
             kinds.add("create")
             if "ttl" in roles:  # SET key token NX PX 5000 takes a lock
                 kinds.add("lock")
+    by_verb: set[str] = set()
     if "method" in roles and kind == "store":
         verbs = fields.get("method_roles") or dict.fromkeys(("read", "write", "create", "delete", "effect"))
-        kinds.update(verbs.values() if fields.get("method_roles") else verbs)
+        by_verb = set(verbs.values() if fields.get("method_roles") else verbs)
+        kinds |= by_verb
         if "write" in kinds:
             kinds.add("conditional")
+    if kind == "store":
+        kinds |= _kinds_of_family(op, settings.get("family") or fields.get("family") or "key", by_verb, kinds)
+    if kind == "orm":
+        kinds |= _kinds_of_orm(op, fields, roles, returns)
     if fields.get("replays") and kind == "transaction" and op == "enter":
         kinds.update(("replay", "policy"))
     if settings.get("replays") or (kind == "orm" and op in ("transaction", "begin") and fields.get("replays")):
         kinds.update(("replay", "policy"))
     assert kinds <= set(TRIAGE_KINDS), kinds
     return frozenset(kinds)
+
+
+def _kinds_of_family(op: str, family: str, by_verb: set[str], kinds: set[str]) -> set[str]:
+    """What a store's call is beside its plain kinds: of which family, and can its write carry a precondition?"""
+    found = set()
+    if op == "read" or "read" in by_verb:
+        found.add(f"{family}-read")
+    if op == "write" or "write" in by_verb:
+        found.add(f"{family}-write")
+    if found and family == "sql":
+        found.add("sql-run")
+    if op != "run" and "conditional" in kinds:
+        found.add("precondition")
+    return found
+
+
+def _kinds_of_orm(op: str, fields: dict, roles: set[str], returns: str) -> set[str]:
+    """Rows come from loads that name their entity and from calls that begin a query; a session's are of its owner."""
+    found = set()
+    begins = op in ("load", "many", "scalar") and "table" in roles or returns in ("select", "update", "delete")
+    if begins:
+        found.add("orm-read")
+    if fields.get("unit_of_work"):
+        if begins or op == "run":
+            found.add("orm-session-read")
+        if op in ("begin", "transaction"):
+            found.add("orm-flush")
+    return found

@@ -7,27 +7,49 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-#: Event kinds of triage (a page's `needs`; DESIGN §4).
-TRIAGE_KINDS = (
-    "read",
-    "write",
-    "conditional",
-    "create",
-    "delete",
-    "lock",
-    "unlock",
-    "begin",
-    "replay",
-    "effect",
-    "policy",
-    "conflict",
-    "tool",
-    "schema",
-    "dump",
-    "makekey",
-    "change",
-    "subscript",
-)
+#: What a store's records belong to (`family`); a store that does not say has keys.
+FAMILIES = ("sql", "http", "object", "document", "key", "accessor", "file")
+
+#: Event kinds of triage (a page's `needs`; DESIGN §4) → what a scope with it has.
+KIND_HELP = {
+    "read": "a call that reads some record",
+    "write": "a call that writes some record",
+    "conditional": "a write that may carry a precondition",
+    "create": "a write that only creates",
+    "delete": "a write that deletes",
+    "lock": "a call or name that takes a lock",
+    "unlock": "a call that releases one",
+    "begin": "a transaction's begin",
+    "replay": "a loop with calls, a retry, recursion",
+    "effect": "an external effect",
+    "policy": "a retry policy",
+    "conflict": "the name or code of a conflict",
+    "tool": "a function exposed to a model",
+    "schema": "a raw tool schema",
+    "dump": "a dump of a patch",
+    "makekey": "a fresh key: random, clock",
+    "change": "an attribute, item or container that is changed in place",
+    "subscript": "a subscript, where a store has such",
+    "precondition": "a call of a store, or with a witness as keyword, whose write may carry a precondition",
+    "versioned": "the file names an ORM's own version marker",
+    **{
+        f"{family}-{kind}": text
+        for family in FAMILIES
+        for kind, text in (
+            ("read", "reads such a record" if family != "sql" else "SELECT in a text, a builder's select"),
+            ("write", "replaces such a record" if family != "sql" else "UPDATE, INSERT, REPLACE, MERGE; a builder's"),
+        )
+    },
+    "sql-run": "a call that runs SQL text or a builder's statement",
+    "sql-conditional": "UPDATE, DELETE, MERGE or the conflict clause of an INSERT in a text",
+    "sql-built": "a builder's update or delete",
+    "orm-read": "what rows of an ORM come from: managers, queries, a builder's select, loads by key, reloads",
+    "orm-session-read": "loads and queries of a unit of work's session, whose changes its owner commits",
+    "orm-update": "one statement that writes the rows of a query",
+    "orm-persist": "writes the object it is called on",
+    "orm-flush": "writes a unit of work's changes: flush, commit, leaving its block",
+}
+TRIAGE_KINDS = tuple(KIND_HELP)
 
 ROLES: dict[str, str] = {
     "key": "identity of the record; several make one composite key",
@@ -206,7 +228,7 @@ TABLES: dict[str, Table] = {
             "ttl",
             "fencing",
             "scope",
-            family=Field("str", "chooses the rule", ("sql", "http", "object", "document", "key", "accessor", "file")),
+            family=Field("str", "chooses the rule", FAMILIES),
             language=Field("str", "switches an expression engine on", ("sql", "mongo", "dynamodb")),
             dialect=Field("str", "SQL dialect by sqlglot's name"),
             paramstyle=Field(
@@ -437,7 +459,8 @@ def markdown() -> str:
         out += [f"| `{op}` | {_cell(text)} |" for op, text in table.ops.items()]
         out += ["", "| field | type | meaning |", "|---|---|---|"]
         out += [_row(key, entry) for key, entry in table.fields.items() if key not in _COMMON]
-    out += ["", "### Kinds of triage", ", ".join(f"`{kind}`" for kind in TRIAGE_KINDS) + "."]
+    out += ["", "### Kinds of triage", "| kind | a scope with it has |", "|---|---|"]
+    out += [f"| `{kind}` | {_cell(text)} |" for kind, text in KIND_HELP.items()]
     return "\n".join(out) + "\n"
 
 

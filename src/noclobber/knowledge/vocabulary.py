@@ -13,6 +13,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from typing import Any
 
+    from noclobber.knowledge.reach import Reach
+
 
 def specs_of(entry: dict) -> list:
     """Return the specs of entry data; the stored form keeps each entry's packed until it is asked for."""
@@ -175,6 +177,7 @@ class Vocabulary:
         self._receiver_globs: list[tuple[int, Globs]] | None = None
         self._named: dict[tuple[str, str], tuple[Spec, ...]] = {}
         self._listed: dict[tuple[str, str], tuple[Entry, ...]] = {}
+        self._reach: Reach | None = None
 
     def __reduce__(self):
         return Vocabulary, (self._data, self._patterns, self._index, self.digest, self._gone)
@@ -278,6 +281,15 @@ class Vocabulary:
     @property
     def pattern_groups(self) -> Mapping[str, list[str]]:
         return self._patterns
+
+    @property
+    def reach(self) -> Reach:
+        """Which of all this a file can come to, for triage."""
+        if self._reach is None:
+            from noclobber.knowledge.reach import Reach
+
+            self._reach = Reach(self._index, self._gone)
+        return self._reach
 
     # --- users' own ------------------------------------------------------------------------------------------
     def with_user_tables(self, tables: dict, origin: str, first_line: int = 0, text: str | None = None) -> Vocabulary:

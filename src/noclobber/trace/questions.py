@@ -282,7 +282,7 @@ def derived_changes(trace: Trace) -> Iterator[Derived]:
                 continue
             field = str(path[0])
             item = Derived(kind, write, field, write.record.label, change.site if write.unit else write.site, start,
-                           read if isinstance(read, Read) else None, change, frozenset(), f"{write.record.obj}:{field}" if write.unit else str(write.record.obj))
+                           read if isinstance(read, Read) else None, change, frozenset(), field if write.unit else "")
             if field not in found or (kind == "increment" and found[field].kind != "increment"):
                 found[field] = item
         if write.unit:
