@@ -1,0 +1,244 @@
+"""Which calls of the vocabulary a file can come to at all, so that triage need not ask for the rest (DESIGN §4).
+
+A method of a library counts only where a value of its type can be: the file imports the type (or what makes it), a
+receiver has its habitual name, or the call is known whatever the receiver. A row of an ORM needs a manager, a model, a
+query. A value that comes from another module has no type yet; once it has one, what that module imports must be added
+to `imports`.
+
+Entries, their rows and dotted functions have a bit each; what is open in a file is an int.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Set
+from typing import Any
+
+from noclobber.knowledge.vocabulary import Globs
+
+#: Kinds that only a unit of work has: without one a commit writes no changed objects.
+_OF_UNITS = frozenset({"orm-flush", "orm-session-read"})
+_ANY = 1  # bit of the calls that are known whatever the receiver
+_MAX_REMEMBERED = 50_000  # words
+
+
+class Calls:
+    """What call names mean in the files that have the same doors open."""
+
+    __slots__ = ("_uses", "_open", "_units", "_found")
+
+    def __init__(self, uses: dict[str, list[tuple[int, frozenset[str]]]], open_: int, units: int) -> None:
+        self._uses = uses
+        self._open = open_
+        self._units = bool(units & open_)
+        self._found: dict[str, frozenset[str]] = {}
+
+    def kinds(self, name: str) -> frozenset[str]:
+        found = self._found.get(name)
+        if found is None:
+            kinds: set[str] = set()
+            for uses in (self._uses.get(name, ()), self._uses.get("*", ())):
+                for doors, own in uses:
+                    if doors & self._open:
+                        kinds |= own
+            if not self._units:
+                kinds -= _OF_UNITS
+            found = self._found[name] = frozenset(kinds)
+        return found
+
+
+class Reach:
+    """Made of a Vocabulary's index (`uses`, `openers`, `gives`, `types`); `gone`: numbers of entries that are left
+    out."""
+
+    def __init__(self, index: dict[str, Any], gone: Iterable[int] = ()) -> None:
+        self._bits: dict[str, int] = {"_": _ANY}
+        self._prefixes: dict[str, int] = {}  # dotted prefix of an import → what it opens
+        self._words: dict[str, int] = {}  # remembered: word → what it opens
+        self._quiet: set[str] = set()  # remembered: words that open nothing
+        self._word_globs: list[tuple[Globs, int]] = []
+        self._managers: dict[str, int] = {}  # remembered: attribute → rows that it gives
+        self._no_managers: set[str] = set()
+        self._manager_globs: list[tuple[Globs, int]] = []
+        self._bases: dict[str, int] = {}  # remembered: base of a class → rows that it gives
+        self._base_globs: list[tuple[Globs, int]] = []
+        self._texts: list[tuple[tuple[str, ...], int]] = []  # all of these in the text → rows
+        self._calls: dict[int, Calls] = {}
+        self._opened: dict[tuple[int, int], int] = {}
+        gone = frozenset(gone)
+        types: dict[str, int] = {}
+        units: list[int] = []
+        markers: list[str] = []
+        every_word: list[str] = []
+        every_manager: list[str] = []
+        self._always = _ANY
+        self._of_rows = self._units = 0
+        for number, (own_types, words, rows, unit) in enumerate(index["openers"]):
+            if number in gone:
+                continue
+            bit = self._bit(f"#{number}")
+            for type_ in own_types:
+                types[type_] = types.get(type_, 0) | bit
+                self._prefix(type_, bit)
+            if "*" in words:
+                self._always |= bit
+            elif words:
+                self._word_globs.append((Globs(words), bit))
+                every_word += words
+            if rows:
+                self._of_rows |= bit << 1
+                self._manager_globs.append((Globs(rows["manager"]), bit << 1))
+                every_manager += rows["manager"]
+                self._base_globs.append((Globs(rows["base"]), bit << 1))
+                self._texts += [((word,), bit << 1) for word in rows["keywords"]]
+                for glob in rows["model_modules"]:
+                    self._texts.append((tuple(part for part in glob.split(".") if "*" not in part), bit << 1))
+                markers += rows["markers"]
+            if unit:
+                units.append(bit << 1)
+                self._units |= bit << 1
+        self._every_word = Globs(every_word)
+        self._every_manager = Globs(every_manager)
+        for type_, numbers in index["types"].items():
+            if ":" in type_:
+                for number in numbers:
+                    if number not in gone:
+                        types[type_] = types.get(type_, 0) | self._bit(f"#{number}")
+        self._gives: list[tuple[int, str, tuple[str, ...], int]] = []  # door, word, texts → what it opens
+        self._uses: dict[str, list[tuple[int, frozenset[str]]]] = {}
+        for name, uses in index["uses"].items():
+            own = self._uses[name] = []
+            for number, door, of_rows, kinds in uses:
+                if number in gone:
+                    continue
+                bits = self._door(number, door)
+                own.append((bits | bits << 1 if of_rows and not door else bits, frozenset(kinds)))
+                rows = self._bit(f"#{number}") << 1
+                if rows & self._of_rows and door:  # what such a function loads is a row
+                    self._gives.append((bits, name if door == "_" else "", (), rows))
+                if "sql-built" in kinds or "orm-read" in kinds and not rows & self._of_rows:
+                    self._gives += [(bits, "", (), unit) for unit in units]  # rows of a builder's select
+        for number, door, last, texts, type_ in index["gives"]:
+            target = types.get(type_, 0)
+            if number not in gone and target:
+                self._gives.append((self._door(number, door), last if door == "_" else "", tuple(texts), target))
+        self._gives = list(dict.fromkeys(self._gives))
+        self._markers = tuple(dict.fromkeys(markers))
+
+    def _bit(self, key: str) -> int:
+        """An entry's or a door's own bit; the one above it stands for the entry's rows."""
+        found = self._bits.get(key)
+        if found is None:
+            found = self._bits[key] = 1 << 2 * len(self._bits)
+        return found
+
+    def _door(self, number: int, door: str) -> int:
+        if not door:
+            return self._bit(f"#{number}")
+        if door == "_" or "." not in door or door.startswith("builtins."):
+            return _ANY
+        if door not in self._bits:
+            self._prefix(door, self._bit(door))
+        return self._bits[door]
+
+    def _prefix(self, dotted: str, bit: int) -> None:
+        at = dotted.find(".")
+        while at >= 0:
+            self._prefixes[dotted[:at]] = self._prefixes.get(dotted[:at], 0) | bit
+            at = dotted.find(".", at + 1)
+        self._prefixes[dotted] = self._prefixes.get(dotted, 0) | bit
+
+    # --- asking --------------------------------------------------------------------------------------------------
+    def manager(self, attribute: str) -> int:
+        """What an attribute of that name opens when it gives a query; 0: it is no manager."""
+        found = self._managers.get(attribute)
+        if found is not None:
+            return found
+        if attribute in self._no_managers:
+            return 0
+        if self._every_manager.match(attribute):
+            found = self._managers[attribute] = _matched(self._manager_globs, (attribute,))
+            return found
+        if len(self._no_managers) > _MAX_REMEMBERED:
+            self._no_managers.clear()
+        self._no_managers.add(attribute)
+        return 0
+
+    def _word(self, word: str) -> int:
+        texts = (word, word.lstrip("_")) if word.startswith("_") else (word,)
+        match = self._every_word.match
+        found = _matched(self._word_globs, texts) if match(word) or len(texts) > 1 and match(texts[1]) else 0
+        if len(self._words) + len(self._quiet) > _MAX_REMEMBERED:
+            self._words.clear()
+            self._quiet.clear()
+        if found:
+            self._words[word] = found
+        else:
+            self._quiet.add(word)
+        return found
+
+    def names(self, words: Set[str]) -> Set[str]:
+        """Those of the words that are names of calls."""
+        return self._uses.keys() & words
+
+    def calls(
+        self, imports: Set[str], words: Set[str], attributes: Set[str], bases: Iterable[str] | None, text: str
+    ) -> Calls:
+        """What call names mean in a file.
+
+        `imports`: absolute targets of all its imports; `words`: its names and attributes; `attributes`: those that may
+        be a manager of a class; `bases`: dotted bases of its classes, None: not known; `text`: its source.
+        """
+        open_ = self._always
+        prefixes = self._prefixes
+        for target in prefixes.keys() & imports:
+            open_ |= prefixes[target]
+        known, ask = self._words, self._word
+        for word in words - self._quiet:
+            found = known.get(word)
+            open_ |= ask(word) if found is None else found
+        for attribute in attributes - self._no_managers:
+            open_ |= self.manager(attribute)
+        if bases is None:
+            for _, bits in self._base_globs:
+                open_ |= bits
+        for base in bases or ():
+            found = self._bases.get(base)
+            if found is None:
+                found = self._bases[base] = _matched(self._base_globs, (base,))
+            open_ |= found
+        for parts, bits in self._texts:
+            if bits & ~open_ and all(part in text for part in parts):
+                open_ |= bits
+        open_ |= open_ << 1 & self._of_rows  # a session gives rows
+        more = True
+        while more:
+            more = False
+            for doors, word, texts, target in self._gives:
+                if target & ~open_ and doors & open_ and (not word or word in words) and all(t in text for t in texts):
+                    open_ |= target | target << 1 & self._of_rows
+                    more = True
+        return self._table(open_)
+
+    def versioned(self, text: str) -> bool:
+        """Does the text name a version that an ORM checks by itself?"""
+        return any(marker in text for marker in self._markers)
+
+    def everything(self) -> Calls:
+        """What call names mean where nothing is left out."""
+        return self._table((1 << 2 * len(self._bits)) - 1)
+
+    def _table(self, open_: int) -> Calls:
+        found = self._calls.get(open_)
+        if found is None:
+            if len(self._calls) > 2000:
+                self._calls.clear()
+            found = self._calls[open_] = Calls(self._uses, open_, self._units)
+        return found
+
+
+def _matched(globs: list[tuple[Globs, int]], texts: Iterable[str]) -> int:
+    found = 0
+    for patterns, bits in globs:
+        if any(map(patterns.match, texts)):
+            found |= bits
+    return found
