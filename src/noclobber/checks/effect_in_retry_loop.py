@@ -16,7 +16,7 @@ def check(trace: Trace) -> Iterator[Claim]:
             effect = trace.events[n]
             if not isinstance(effect, Effect) or effect.key is not None or n in said:
                 continue
-            if cause == "exception" and (loop.quiet or loop.items) and loop.how == "loop":
+            if loop.how == "loop" and (loop.items or cause == "exception" and loop.quiet):
                 continue  # the next item or poll, not another attempt
             if isinstance(cause, int) and cause in loop.accepted:
                 continue

@@ -199,7 +199,7 @@ class Calls:
                         state.put(oid, obj.but(fields={**obj.fields, self.step_of(first): value}))
             self.mutated(receiver, state, node)
             return value
-        if name in MUTATORS and (receiver.objs or name in _SURE_MUTATORS or not receiver.typ):
+        if name in MUTATORS and (receiver.objs or name in _SURE_MUTATORS or not receiver.typ) and not self.is_relation(receiver, name, args, state):
             return self._mutator(receiver, name, args, node, state)
         if name in ("copy", "deepcopy", "__copy__") and not args.positional:
             return self.copy_container(receiver, node, state)
@@ -216,6 +216,19 @@ class Calls:
         if name in _SAME_METHODS and not args.positional:
             return receiver
         return None
+
+    def is_relation(self, receiver: Value, name: str, args: Arguments, state: State) -> bool:
+        """`order.items.add(x)`, `order.lines.update(n=1)`: methods of a related manager, not a change of a column of the row."""
+        if name not in _MANAGER_METHODS or name == "update" and not args.keywords:
+            return False
+        for oid in receiver.objs:
+            obj = state.heap.get(oid)
+            owner = state.heap.get(obj.parent[0]) if obj is not None and obj.parent is not None else None
+            if owner is None or obj.parent[1].startswith("["):
+                continue
+            if owner.model is not None or owner.kind == "path" or owner.kind == "instance" and self.orm_of_class(owner.cls) is not None:
+                return True
+        return False
 
     def _with_object(self, receiver: Value, node: Any, state: State) -> Value:
         if receiver.objs:
@@ -713,6 +726,7 @@ class Calls:
         return result
 
 
+_MANAGER_METHODS = frozenset(("add", "remove", "clear", "set", "update", "discard"))
 _SURE_MUTATORS = frozenset(("append", "extend", "setdefault", "appendleft"))
 _TEXT_METHODS = frozenset(("strip", "lstrip", "rstrip", "lower", "upper", "replace", "encode", "decode", "title", "removeprefix", "removesuffix",
                            "split", "rsplit", "splitlines", "partition", "rpartition", "startswith", "endswith", "zfill", "format_map"))

@@ -824,7 +824,7 @@ def _is_text(value: Value) -> bool:
 
 def _not_number(value: Value, state: State) -> bool:
     """Certainly no number: text, a list, dict or set made here."""
-    if _is_text(value):
+    if _is_text(value) or "text" in value.flags:
         return True
     return any(state.heap[oid].kind in ("dict", "list", "tuple") for oid in value.objs if oid in state.heap)
 

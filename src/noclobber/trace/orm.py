@@ -161,7 +161,7 @@ class Orm:
             if method.is_property:
                 return self.call_scope(method, Arguments(), node, state, this)
             return self.values.make(this.origins, ref=("function", method, this), name=name)
-        if self.orm_of_class(cls) is not None:
+        if self.orm_of_class(cls) is not None and not name.isupper():
             if self.manager_of(this, name) is not None and name in ("objects",):
                 return None
             return self.part_of(oid, obj, name, state)
@@ -678,7 +678,7 @@ class Orm:
                     continue
                 result = self.values.none
                 if spec.op == "persist":
-                    result = self.persist_object(oid, entry, spec, node, state, self.column_names(bound, state), doubt)
+                    result = self.persist_object(oid, entry, spec, node, state, self.column_names(bound, state), doubt, bound=bound)
                 elif spec.op == "reload":
                     self.reload_object(oid, spec, bound, args, node, state)
                 else:
@@ -703,11 +703,11 @@ class Orm:
         return Record("orm", entry.id, table, key, oid, label)
 
     def persist_object(self, oid: int, entry: Any, spec: Any, node: Any, state: State, columns: Optional[frozenset], doubt: str,
-                       unit: bool = False, commit: Optional[int] = None, extra: Any = 0) -> Value:
+                       unit: bool = False, commit: Optional[int] = None, extra: Any = 0, bound: Any = None) -> Value:
         """The object's changed fields go to its row."""
         obj = state.heap[oid]
         record = self.object_record(oid, obj, entry, state)
-        if obj.new or obj.kind == "new":
+        if obj.new or obj.kind == "new" or self.is_copy(obj, bound):
             payload = self.values.derived([self.flat(state, v) for v in obj.fields.values()] or [self.values.const(None)])
             return self.write(node, state, record=record, verb="create", payload=payload, spec=spec, extra=("new", oid))
         own = [(path, n) for path, n in obj.pending if not path[0].startswith("[") and all(step.startswith("[") for step in path[1:])]
@@ -738,6 +738,15 @@ class Orm:
         left = frozenset(mark for mark in current.pending if mark not in set(own))
         state.put(oid, current.but(pending=left))
         return value
+
+    def is_copy(self, obj: Obj, bound: Any) -> bool:
+        """`obj.pk = None; obj.save()`, `save(force_insert=True)`: the values go to a new row."""
+        for name in ("pk", "id"):
+            key = obj.fields.get(name)
+            if key is not None and key.is_none:
+                return True
+        forced = bound.by_name.get("force_insert") if bound is not None else None
+        return forced is not None and forced.literal is True
 
     def version_guard(self, obj: Obj) -> bool:
         """A version column that the ORM itself checks."""

@@ -307,14 +307,18 @@ def _kind_of(change: Change, path: tuple, bases: frozenset) -> Optional[str]:
         for base in bases:
             if origin.kind != base.kind or origin.n != base.n or origin.path[:len(base.path)] != base.path or len(origin.path) <= len(base.path):
                 continue
-            step = origin.path[len(base.path)]
-            opaque = origin.path[-1] == "()"
+            rest = origin.path[len(base.path):]
+            step, opaque = str(rest[0]), rest[-1] == "()"
             if step == field:
                 if len(path) == 1 and origin in value.same:
-                    continue  # written back as it was
+                    continue  # written back as it was, or a default for an empty field
+                if opaque and len(rest) > 2:
+                    continue  # an id inside it was given to some call: what came back is not made of the field
                 return "derived"
-            if not opaque and str(step) not in _IDENTITY and not str(step).endswith(("_id", "()")) and step != "…" and len(path) == 1:
-                return "derived"
+            if opaque or len(path) > 1 or step in _IDENTITY or step.endswith(("_id", "()")) or step == "…" or step.isupper() or step.startswith("_"):
+                continue
+            if all(str(part).startswith("[") for part in rest[1:]):
+                return "derived"  # a sibling column; `self.rule.date` is another record's
     if change.op in ("mutate", "item", "aug") and len(path) > 1:
         return "derived"
     return None

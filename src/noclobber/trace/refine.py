@@ -549,7 +549,7 @@ class Refiner:
             if len(self.frames) <= 6:
                 other = type(self)(self.ask, self.vocabulary, self.values, self.shared)
                 other.trace = Trace(cls.name)
-                other.frames = [self.frames[0]]
+                other.frames, other.active = list(self.frames), list(self.active)
                 other.steps = MAX_STEPS - MAX_INIT_STEPS
                 before = State()
                 for oid in value.objs:

@@ -76,6 +76,9 @@ class Query(NamedTuple):
     lock_site: Any = None
 
 
+_TEXT = frozenset(("text",))  # it is text on some path
+
+
 class Value:
     """One abstract value; compare with `is`. Make through `Values`."""
 
@@ -223,7 +226,7 @@ class Values:
             typ=a.typ if a.typ == b.typ else (a.typ or b.typ if not (a.typ and b.typ) else None),
             ref=a.ref if a.ref == b.ref else None,
             query=self._join_query(a.query, b.query),
-            flags=a.flags | b.flags if a.flags != b.flags else a.flags,
+            flags=a.flags | b.flags | (_TEXT if type(a.shape) is Template or type(b.shape) is Template else NOTHING),
             name=a.name if a.name == b.name else "",
         )
 
