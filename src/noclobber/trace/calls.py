@@ -158,6 +158,8 @@ class Calls:
                     return self.call_scope(method, args, node, state, receiver)
                 if name in obj.fields:
                     return self.call_value(obj.fields[name], args, node, state)
+        if self.vocabulary.match("deferred", name) and not self.is_own_class(receiver):
+            self.run_later(name, receiver, args, node, state)
         done = self.library_method(receiver, name, args, node, state)
         if done is not None:
             return done
@@ -330,10 +332,12 @@ class Calls:
         handler = BUILTINS.get(dotted)
         if handler is not None:
             return handler(self, args, node, state)
+        last = dotted.rsplit(".", 1)[-1]
+        if self.vocabulary.match("deferred", last):
+            self.run_later(last, callee, args, node, state)
         done = self.library_function(dotted, args, node, state)
         if done is not None:
             return done
-        last = dotted.rsplit(".", 1)[-1]
         if callee.dotted != dotted:
             # `from app.db import session; session.get(…)`: an imported object, known by its habitual name at best.
             done = self.library_method(self.values.replace(callee, ref=None), last, args, node, state)
@@ -590,7 +594,7 @@ class Calls:
                 self.event(CallEvent, node, state, name=name, value=self.values.derived([self.flat(state, v) for v in given]))
             self.throw(state, None, ("call", name))
             for value in given:
-                if value.ref is not None and value.ref[0] in ("local", "function"):
+                if value.ref is not None and value.ref[0] in ("local", "function") and not self.vocabulary.match("deferred", name):
                     self.callback(value, node, state)
         own = Origin("opaque", self.object_id_of(("value", id(node.at), self.frames[-1].calls)))
         origins: set = {own}
@@ -642,6 +646,44 @@ class Calls:
         state.adopt(joined.copy())
         state.control = control
         return result
+
+    def run_later(self, name: str, receiver: Value, args: Arguments, node: Any, state: State) -> None:
+        """`task.delay(…)`, `on_commit(f)`, `Thread(target=f)`: a call at another time, without the caller's locks, transaction, loops and handlers."""
+        inner = Arguments()
+        func = receiver if _is_function(receiver) else None
+        if func is None:
+            place = next((i for i, a in enumerate(args.positional) if _is_function(a.value)), None)
+            if place is not None:
+                func, inner.positional = args.positional[place].value, args.positional[place + 1:]
+            else:
+                func = next((a.value for k, a in args.keywords if _is_function(a.value)), None)
+        elif not name.startswith("apply"):
+            inner.positional = args.positional
+        if func is None or func.ref[0] == "function" and func.ref[1].key in self.active:
+            return
+        bundle, mapping = args.get("args"), args.get("kwargs")
+        if name.startswith("apply") and func is receiver:
+            bundle, mapping = args.get("args", 0), args.get("kwargs", 1)
+        if bundle is not None:
+            known = self.known_items(bundle, state)
+            inner.positional = [Argument(v) for v in known or ()]
+            inner.open_star, inner.rest = known is None, [] if known is not None else [self.member(bundle, state)]
+        if mapping is not None:
+            items = self.mapping_items(mapping, state) or {}
+            inner.keywords = [(k[2:-2], Argument(v, k[2:-2])) for k, v in items.items() if k.startswith(("['", '["'))]
+        elif bundle is None:
+            inner.keywords = [(k, a) for k, a in args.keywords if a.value is not func]
+        later = state.copy()
+        later.held = NOTHING
+        saved = self.collectors, self.regions, self.handling, self.handling_writes
+        self.collectors, self.regions, self.handling, self.handling_writes = [], [], [], []
+        try:
+            self.call_value(func, inner, node, later)
+        except Dead:
+            return
+        finally:
+            self.collectors, self.regions, self.handling, self.handling_writes = saved
+        state.unchecked |= later.unchecked
 
     # --- with ------------------------------------------------------------------------------------------------------------------------
     def enter_context(self, node: Any, expression: Any, manager: Value, state: State, inside: Callable) -> Optional[State]:
@@ -733,6 +775,10 @@ _TEXT_METHODS = frozenset(("strip", "lstrip", "rstrip", "lower", "upper", "repla
 _FOLDABLE = frozenset(("strip", "lstrip", "rstrip", "lower", "upper", "replace", "removeprefix", "removesuffix"))
 _SAME_METHODS = frozenset(("strip", "encode", "decode", "tolist", "as_tuple"))
 _RECEIVER_FLAGS = frozenset(("sqlite", "serializable", "repeatable", "autocommit", "locked"))
+
+
+def _is_function(value: Value) -> bool:
+    return value.ref is not None and value.ref[0] in ("function", "local", "partial")
 
 
 def _weak(origin: Origin) -> Origin:

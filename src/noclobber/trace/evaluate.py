@@ -710,6 +710,8 @@ class Evaluator:
             what = value if value is not None else self.values.make(NOTHING)
             if obj.origin is not None:
                 what = self.values.replace(what, origins=what.origins | {obj.origin})
+            if value is None or value.shape is not None or any(state.heap[o].kind in ("dict", "list", "tuple") for o in value.objs if o in state.heap):
+                what = self.values.replace(what, flags=what.flags | {"plain"})
             self.changed(oid, "[*]", what, state, node, "mutate")
 
     def changed(self, oid: int, step: str, value: Value, state: State, node: Any, op: str) -> None:

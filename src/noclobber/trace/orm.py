@@ -710,7 +710,7 @@ class Orm:
         if obj.new or obj.kind == "new" or self.is_copy(obj, bound):
             payload = self.values.derived([self.flat(state, v) for v in obj.fields.values()] or [self.values.const(None)])
             return self.write(node, state, record=record, verb="create", payload=payload, spec=spec, extra=("new", oid))
-        own = [(path, n) for path, n in obj.pending if not path[0].startswith("[") and all(step.startswith("[") for step in path[1:])]
+        own = [(path, n) for path, n in obj.pending if not path[0].startswith(("[", "_")) and all(step.startswith("[") for step in path[1:])]
         if columns is not None and "*" not in columns:
             own = [(path, n) for path, n in own if path[0] in columns]
         changes = frozenset((n, path) for path, n in own)
@@ -911,13 +911,15 @@ class Orm:
                 continue
             self.flush_object(oid, obj, entry, node, state, spec, commit)
 
-    def flush_object(self, oid: int, obj: Obj, entry: Any, node: Any, state: State, spec: Any, commit: Optional[int]) -> None:
+    def flush_object(self, oid: int, obj: Obj, entry: Any, node: Any, state: State, spec: Any, commit: Optional[int],
+                     commit_unseen: bool = False) -> None:
+        """commit_unseen: the commit is somewhere in a caller; then in-place changes, which may be of no column, do not count."""
         written = set()
         doubts = "class-unknown" if obj.cls is None else ""
         for path, n in obj.pending:
-            if path[0].startswith("[") or not all(step.startswith("[") for step in path[1:]):
+            if path[0].startswith(("[", "_")) or not all(step.startswith("[") for step in path[1:]):
                 continue
-            if len(path) > 1 and not self.in_place_written(obj, path[0]):
+            if len(path) > 1 and (node is None or commit_unseen or not self.in_place_written(obj, path[0], self.trace.events[n], state)):
                 continue
             written.add((path, n))
         skipped = obj.pending - written
@@ -927,12 +929,15 @@ class Orm:
         self.persist_object(oid, entry, spec, node, state, None, doubts, unit=True, commit=commit, extra=("unit", oid))
         state.put(oid, state.heap[oid].but(pending=frozenset(m for m in skipped if len(m[0]) > 1 and not m[0][1].startswith("["))))
 
-    def in_place_written(self, obj: Obj, field: str) -> bool:
-        """In-place changes of a plain JSON column are not seen by the unit of work: only with flag_modified or a Mutable type."""
+    def in_place_written(self, obj: Obj, field: str, change: Any, state: State) -> bool:
+        """In-place changes of a plain JSON column are not seen by the unit of work: only with flag_modified or a Mutable type.
+
+        Of an unknown type it may be one; but what appends an object that was not made of literals here is a relationship.
+        """
         if f"@flagged:{field}" in obj.fields:
             return True
         if obj.cls is None or isinstance(obj.cls, str):
-            return True
+            return change.op != "mutate" or "plain" in change.value.flags
         text = obj.cls.text_of(field)
         return not text or "Mutable" in text or "mutable" in text
 
@@ -965,7 +970,7 @@ class Orm:
             first = min((n for _, n in obj.pending), default=None)
             if first is None:
                 continue
-            self.flush_object(oid, obj, entry, _AtSite(self.trace.events[first].site.at), state, None, None)
+            self.flush_object(oid, obj, entry, _AtSite(self.trace.events[first].site.at), state, None, None, commit_unseen=True)
 
     # --- dynamic attributes --------------------------------------------------------------------------------------------------------
     def dynamic_field(self, base: Value, name: Value) -> frozenset:

@@ -221,6 +221,11 @@ class Walker(Evaluator, Calls, Stores, Refiner):
         elif self.handling:
             types = self.handling[-1]
         self.event(RaiseEvent, node, state, types=types)
+        # `if response.status_code >= 500: raise`: it is that very call which has failed, not something after it.
+        failed = {o.n for o in state.control if o.kind == "outcome"}
+        if failed and self.collectors:
+            state = state.copy()
+            state.done = frozenset(mark for mark in state.done if mark[1] not in failed)
         self.throw(state, types)
         return None
 
