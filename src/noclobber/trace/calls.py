@@ -46,6 +46,13 @@ class Arguments:
     def all(self) -> list[Value]:
         return [a.value for a in self.positional] + [a.value for _, a in self.keywords] + self.rest
 
+    def after(self, first: Value) -> Arguments:
+        """The same arguments with one before them."""
+        other = Arguments()
+        other.positional, other.keywords = [Argument(first), *self.positional], self.keywords
+        other.open_star, other.open_kwargs, other.rest = self.open_star, self.open_kwargs, self.rest
+        return other
+
     def get(self, name: str, place: Optional[int] = None) -> Optional[Value]:
         for keyword, argument in self.keywords:
             if keyword == name:
@@ -133,6 +140,8 @@ class Calls:
                 return self.call_value(ref[1], merged, node, state)
             if kind == "method":
                 return self.call_method(ref[2], ref[1], args, node, state)
+            if kind == "undecorated":
+                return self.undecorated[ref[1]](args, state)
         found = self.call_typed_value(callee, args, node, state)
         if found is not None:
             return found
@@ -409,7 +418,8 @@ class Calls:
         return self.enter(definition, scope, excerpt, args, node, state, None, surroundings, mark)
 
     def enter(self, definition: Any, scope: Any, excerpt: Any, args: Arguments, node: Any, state: State, self_value: Optional[Value],
-              closure: Optional[dict], mark: Any) -> Value:
+              closure: Optional[dict], mark: Any, undecorated: Any = None) -> Value:
+        """Walk a function with these arguments. undecorated: the frame to use when a wrapper of its decorators calls it."""
         from .walk import Frame
 
         name = definition.name if isinstance(definition, ir.FunctionDef) else "<lambda>"
@@ -417,10 +427,18 @@ class Calls:
         entry: tuple = (id(node.at), self.site(node))
         if closure is not None and isinstance(mark, tuple) and mark[0] == "local" and self.frames[-1].calls != mark[2]:
             entry += ("callback",)
-        frame = Frame(scope, excerpt, function, self.frames[-1].calls + (entry,), closure)
+        frame = undecorated or Frame(scope, excerpt, function, self.frames[-1].calls + (entry,), closure)
+        if undecorated is None:
+            frame.self_value = self_value
+            if isinstance(definition, ir.FunctionDef) and definition.decorators:
+                given = args if self_value is None else args.after(self_value)
+                value = self.through_decorators(definition, frame, given, node, state, lambda again, inner: self.enter(
+                    definition, scope, excerpt, again, node, inner, None, closure, mark, frame))
+                if value is not None:
+                    return value
         policies = self.policies_of(definition, state) if isinstance(definition, ir.FunctionDef) and definition.decorators else []
         env = self.bind_parameters(definition, args, self_value, state, frame)
-        frame.entry, frame.self_value, frame.first = dict(env), self_value, len(self.trace.events) - 1
+        frame.entry, frame.first = dict(env), len(self.trace.events) - 1
         inner = state.with_env(env)
         inner.control = state.control
         self.frames.append(frame)
@@ -461,6 +479,66 @@ class Calls:
         restored.control = state.control
         state.adopt(restored)
         return result if result is not None else self.values.none
+
+    def through_decorators(self, definition: Any, frame: Any, args: Arguments, node: Any, state: State, run: Callable) -> Optional[Value]:
+        """Call a function through those decorators of the project that call it in a loop or in a block; None: it has none.
+
+        run(args, state): calls the function itself. The decorators are evaluated with it, and what they return is called.
+        """
+        mark = ("decorated", id(definition), frame.calls)
+        if mark in self.active or len(self.frames) > MAX_DEPTH or self.steps > MAX_STEPS:
+            return None
+        made = state.with_env({})
+        made.held = NOTHING
+        self.frames.append(frame)
+        self.active.append(mark)
+        saved = self.collectors, self.regions
+        self.collectors, self.regions = [], []
+        try:
+            layers = [decorator for decorator in definition.decorators if self.wraps_around(decorator, frame)]
+            if not layers:
+                return None
+            self.undecorated[mark] = run
+            value = self.values.origin(Origin("opaque", ("function", id(definition))), ref=("undecorated", mark))
+            for decorator in reversed(layers):
+                given = Arguments()
+                given.positional = [Argument(value)]
+                value = self.call_value(self.eval(decorator, made), given, decorator, made)
+        except Dead:
+            return None
+        finally:
+            self.collectors, self.regions = saved
+            self.active.pop()
+            self.frames.pop()
+        if value.ref is None or value.ref[0] not in ("local", "function", "partial"):
+            return None
+        for oid, obj in made.heap.items():
+            if oid not in state.heap:
+                state.put(oid, obj)
+        self.active.append(mark)
+        try:
+            return self.call_value(value, args, node, state)
+        finally:
+            self.active.pop()
+
+    def wraps_around(self, decorator: Any, frame: Any) -> bool:
+        """Is this decorator a function of the project whose wrapper calls its argument in a loop or in a block?"""
+        func = decorator.func if isinstance(decorator, ir.Call) else decorator
+        if not isinstance(func, ir.Name):
+            return False
+        value = frame.closure.get(func.id) if frame.closure else None
+        if value is None:
+            found = self.ask.name(frame.scope.module, func.id)
+            if found is None or found[0] != "function" or found[1].is_context_manager:
+                return False
+            definition = found[1].definition()
+        else:
+            definition = self.local_functions[value.ref[1]][0] if value.ref is not None and value.ref[0] == "local" else None
+        known = self.shared.setdefault("wrappers", {})
+        if id(definition) not in known:
+            self.keep.append(definition)
+            known[id(definition)] = isinstance(definition, ir.FunctionDef) and _runs_argument(definition)
+        return known[id(definition)]
 
     def remember(self, args: Arguments) -> int:
         self.remembered.append(args)
@@ -775,6 +853,27 @@ _TEXT_METHODS = frozenset(("strip", "lstrip", "rstrip", "lower", "upper", "repla
 _FOLDABLE = frozenset(("strip", "lstrip", "rstrip", "lower", "upper", "replace", "removeprefix", "removesuffix"))
 _SAME_METHODS = frozenset(("strip", "encode", "decode", "tolist", "as_tuple"))
 _RECEIVER_FLAGS = frozenset(("sqlite", "serializable", "repeatable", "autocommit", "locked"))
+
+
+def _runs_argument(definition: Any) -> bool:
+    """Does a decorator (or what it defines) call one of its parameters in a loop, a `with`, a handler or before a `finally`?"""
+    names: set = set()
+    stack: list = [(definition, False)]
+    calls: list = []
+    while stack:
+        node, inside = stack.pop()
+        if isinstance(node, tuple):
+            stack += [(inner, inside) for inner in node]
+            continue
+        if not isinstance(node, ir.Node):
+            continue
+        if isinstance(node, ir.FunctionDef):
+            names |= {param.name for param in node.params.items if param.kind in ("pos", "posonly")}
+        elif isinstance(node, ir.Call) and inside:
+            calls.append({part.id for part in (node.func, *(arg.value for arg in node.args)) if isinstance(part, ir.Name)})
+        inside = inside or isinstance(node, (ir.For, ir.While, ir.With, ir.Handler)) or isinstance(node, ir.Try) and bool(node.final)
+        stack += [(getattr(node, field), inside) for field in node._fields]
+    return any(names & call for call in calls)
 
 
 def _is_function(value: Value) -> bool:

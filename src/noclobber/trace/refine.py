@@ -120,7 +120,16 @@ class Refiner:
         bad.lost |= {origin.n}
         bad.won -= {origin.n}
 
+    def _locked(self, value: Value, yes: State, no: State) -> None:
+        """What `acquire()` answered: the lock is held where it is true, and only there."""
+        for origin in value.same:
+            lock = self.trace.events[origin.n].lock if origin.kind == "lock" else self.tried.get(origin.n) if origin.kind == "read" else None
+            if lock is not None:
+                yes.held |= {lock}
+                no.held -= {lock}
+
     def _truth(self, value: Value, yes: State, no: State) -> None:
+        self._locked(value, yes, no)
         for origin in self._outcomes(value):
             last = str(origin.path[-1]) if origin.path else ""
             if last in _BAD_STEPS:
@@ -133,6 +142,9 @@ class Refiner:
                 self._apply(origin, "won", yes, no)
 
     def _compared(self, left: Value, op: str, right: Value, yes: State, no: State) -> None:
+        if op in ("is", "==", "is not", "!=") and (right.is_none or right.literal in (True, False)):
+            had = (right.literal in (True,)) == (op in ("is", "=="))
+            self._locked(left, *((yes, no) if had else (no, yes)))
         for origin in self._outcomes(left):
             self._asked = (origin.n,)
             self._apply(origin, self._outcome_verdict(origin, op, right, yes), yes, no)

@@ -207,7 +207,12 @@ class SqlRunner:
         if receiver is not None and "repeatable" in receiver.flags and dialect == "postgres":
             state.held |= {Lock("serializable", 0, "session")}
         if verb == "select":
-            return self.sql_read(statement, binder, spec, receiver, node, state, place, dialect)
+            value = self.sql_read(statement, binder, spec, receiver, node, state, place, dialect)
+            if statement.advisory and value is not None:
+                # `SELECT pg_try_advisory_lock(…)`: a test of the answer says whether it was had.
+                lock = self.event(LockEvent, node, state, "advisory").lock
+                self.tried.update((o.n, lock) for o in value.origins if o.kind == "read")
+            return value
         if verb in ("update", "delete", "insert", "replace", "merge"):
             for inner in statement.walk():
                 if inner is not statement and inner.verb == "select" and inner.lock in ("update", "no key update"):

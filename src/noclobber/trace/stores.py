@@ -566,15 +566,14 @@ class Stores(SqlRunner, Orm):
         return self.values.make(frozenset((own,)), same=frozenset((own,)), ref=("lock", spec))
 
     def op_enter_lock(self, spec: Any, bound: Any, receiver: Optional[Value], args: Any, node: Any, state: State, doubt: str) -> Value:
-        token = self.take_lock(spec, node, state)
-        return self.values.make(frozenset((Origin("lock", token.n),)), flags=frozenset(("acquired",)))
-
-    def take_lock(self, spec: Any, node: Any, state: State, kind: str = "") -> Lock:
+        """`lock.acquire()`: held from here on; where it may fail (`blocking=False`, a timeout) only where a test of its answer says so."""
         event = self.event(LockEvent, node, state)
-        kind = kind or _lock_kind(spec)
-        event.lock = Lock(kind, event.n, "session" if kind != "block" else "block")
-        state.held |= {event.lock}
-        return event.lock
+        event.lock = Lock(_lock_kind(spec), event.n, "session")
+        # A file lock that cannot be had raises.
+        if event.lock.kind == "file" or all(value.literal in (True, None, -1) for value in args.all()):
+            state.held |= {event.lock}
+        origin = Origin("lock", event.n)
+        return self.values.make(frozenset((origin,)), same=frozenset((origin,)), flags=frozenset(("acquired",)))
 
     def op_unlock(self, spec: Any, bound: Any, receiver: Optional[Value], args: Any, node: Any, state: State, doubt: str) -> Value:
         self.release(state, "session")
@@ -671,7 +670,8 @@ class Stores(SqlRunner, Orm):
         event = self.event(LockEvent, expression, state)
         event.lock = Lock(_lock_kind(spec) if spec is not None else self._kind_by_name(manager), event.n, "block")
         state.held |= {event.lock}
-        end = inside(state, manager)
+        # `with try_lock(key) as got:`: what is bound may say that it was not had.
+        end = inside(state, manager if spec is not None else self.values.replace(manager, same=manager.same | {Origin("lock", event.n)}))
         if end is None:
             return None
         end = end.copy()

@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import Any, Callable, Optional
 
 from . import ir
-from .calls import Calls, Dead
+from .calls import Argument, Arguments, Calls, Dead
 from .evaluate import Evaluator
 from .events import Context, Event, Loop, RaiseEvent, Site, Swallow, Trace
 from .objects import State, join_states
@@ -51,10 +51,20 @@ class Region:
 class Collector:
     """Exceptional states of an open try or retry region: (state, types or None, cause)."""
 
-    __slots__ = ("raised", "wanted")
+    __slots__ = ("_by_facts",)
 
     def __init__(self) -> None:
-        self.raised: list = []
+        self._by_facts: dict = {}
+
+    def add(self, state: State, types: Optional[frozenset], cause: Any) -> None:
+        """Of the states with the same facts the latest is kept: it has all the names that the earlier ones had."""
+        key = (types, state.held, state.won, state.lost, state.unchecked, state.done)
+        if len(self._by_facts) < 40 or key in self._by_facts:
+            self._by_facts[key] = (state, types, cause)
+
+    @property
+    def raised(self) -> list:
+        return list(self._by_facts.values())
 
 
 class Walker(Evaluator, Calls, Stores, Refiner):
@@ -83,6 +93,8 @@ class Walker(Evaluator, Calls, Stores, Refiner):
         self.constants: dict = {}
         self.keep: list = shared.setdefault("keep", [])  # nodes whose id() names an object
         self.query_sessions: dict = {}
+        self.undecorated: dict[tuple, Any] = {}  # functions as the wrappers of their decorators get them
+        self.tried: dict[int, Any] = {}  # reads that asked for a lock → the lock
         self._instance_methods: Optional[frozenset] = None
 
     # --- entry -------------------------------------------------------------------------------------------------------
@@ -117,8 +129,61 @@ class Walker(Evaluator, Calls, Stores, Refiner):
             end = self.block(definition.body, entry) if not isinstance(definition, ir.Lambda) else self._lambda_end(definition, entry)
             return join_states(self.values, [end] + [s for s, _ in frame.returns])
 
+        if isinstance(definition, ir.FunctionDef) and definition.decorators and self._walk_decorated(definition, state, frame, args, lambda entry: self.in_policies(policies, body, entry)):
+            return
         end = self.in_policies(policies, body, state)
         self.finish(end, frame)
+
+    def _walk_decorated(self, definition: Any, state: State, frame: Frame, args: dict, body: Callable) -> bool:
+        """A root through the decorators of the project that wrap around it; False: there are none, or its body was not reached."""
+        own = Arguments()
+        reached = False
+        for param in definition.params.items:
+            value = args[param.name]
+            if param.kind in ("var", "varkw"):
+                own.open_star, own.open_kwargs = own.open_star or param.kind == "var", own.open_kwargs or param.kind == "varkw"
+                own.rest.append(value)
+            elif param.kind == "kw":
+                own.keywords.append((param.name, Argument(value, param.name)))
+            else:
+                own.positional.append(Argument(value))
+
+        def run(given: Arguments, inner: State) -> Value:
+            nonlocal reached
+            reached = True
+            more = len(given.positional) - len(own.positional)
+            if more > 0 and not own.open_star:
+                # The wrapper puts arguments of its own before (a session); a caller gives that many less.
+                again = Arguments()
+                again.positional, again.keywords = given.positional[:more] + given.positional[2 * more:], given.keywords
+                given = again
+            entry = inner.with_env(self.bind_parameters(definition, given, None, inner, frame))
+            self.frames.append(frame)
+            try:
+                after = body(entry)
+            finally:
+                self.frames.pop()
+            if after is None:
+                raise Dead
+            control = inner.control
+            inner.adopt(after.with_env(inner.env))
+            inner.control = control
+            result = self.values.none
+            for _, value in frame.returns:
+                result = self.values.join(value, result)
+            return result
+
+        end: Optional[State] = state.copy()
+        value: Optional[Value] = self.values.none
+        try:
+            value = self.through_decorators(definition, frame, own, definition, end, run)
+        except Dead:
+            end = None
+        if value is None or not reached:
+            return False
+        frame.returns = [(end, value)] if end is not None else []
+        self.finish(end, frame)
+        return True
 
     def _lambda_end(self, definition: Any, state: State) -> State:
         frame = self.frames[-1]
@@ -498,11 +563,11 @@ class Walker(Evaluator, Calls, Stores, Refiner):
     def throw(self, state: State, types: Optional[frozenset], cause: Any = None) -> None:
         """An exception leaves from this state. types: names it may have, None = any."""
         if self.collectors:
-            self.collectors[-1].raised.append((state.copy(), types, cause))
+            self.collectors[-1].add(state.copy(), types, cause)
 
     def rethrow(self, state: State, types: Optional[frozenset], cause: Any = None) -> None:
         if self.collectors:
-            self.collectors[-1].raised.append((state, types, cause))
+            self.collectors[-1].add(state, types, cause)
 
     def _try(self, node: Any, state: State) -> Optional[State]:
         if node.final:
