@@ -110,7 +110,8 @@ class Calls:
                 for step, inner in known.items():
                     name = step[2:-2]
                     result.keywords.append((name, Argument(inner, name, node=arg)))
-                rest = self.rest_of(value, state, mapping) if mapping else self.values.make(value.origins)
+                empty = mapping == {} and all(state.heap[oid].kind == "dict" for oid in value.objs)
+                rest = self.rest_of(value, state, mapping) if mapping or empty else self.values.make(value.origins)
                 if rest is not None:
                     result.open_kwargs = True
                     result.rest.append(rest)
@@ -443,6 +444,7 @@ class Calls:
         inner.control = state.control
         self.frames.append(frame)
         self.active.append(mark)
+        opened = self.open_call()
         try:
             def body(entry: State) -> Optional[State]:
                 frame.returns = []
@@ -461,6 +463,7 @@ class Calls:
         finally:
             self.active.pop()
             self.frames.pop()
+            self.close_call(opened, state)
         if after is None:
             raise Dead
         result: Optional[Value] = None
@@ -479,6 +482,27 @@ class Calls:
         restored.control = state.control
         state.adopt(restored)
         return result if result is not None else self.values.none
+
+    def open_call(self) -> bool:
+        """From here on exceptions leave a function that has names of its own; to be closed by `close_call`. False: nobody catches them."""
+        from .walk import Collector
+
+        if self.collectors:
+            self.collectors.append(Collector())
+        return bool(self.collectors)
+
+    def close_call(self, opened: bool, caller: State) -> list:
+        """Let what was raised in the function go on in the caller, with the caller's names. Returns the states as they were."""
+        left: list = []
+        if not opened:
+            return left
+        for raised, types, cause in self.collectors.pop().raised:
+            left.append(raised)
+            if self.collectors:
+                outside = raised.copy()
+                outside.env, outside._own_env, caller._own_env = caller.env, False, False
+                self.rethrow(outside, types, cause)
+        return left
 
     def through_decorators(self, definition: Any, frame: Any, args: Arguments, node: Any, state: State, run: Callable) -> Optional[Value]:
         """Call a function through those decorators of the project that call it in a loop or in a block; None: it has none.
@@ -553,7 +577,7 @@ class Calls:
         spread = self.values.derived(args.rest) if args.rest else None
         for param in definition.params.items:
             if param.kind == "var":
-                env[param.name] = self._var_positional(definition, positional, spread, param, state, frame)
+                env[param.name] = self._var_positional(definition, positional, spread if args.open_star else None, param, state, frame)
                 positional = []
                 continue
             if param.kind == "varkw":
@@ -806,13 +830,16 @@ class Calls:
         args = self.remembered[remembered]
         outer = self.frames[-1]
         ends: list = []
+        thrown: list = []  # states in which the block is left by an exception
 
         def on_yield(value: Value, inner: State) -> None:
             helper = self.frames.pop()
+            opened = self.open_call()
             try:
                 entry = inner.with_env(state.env)
                 end = inside(entry, value)
             finally:
+                thrown.extend(self.close_call(opened, inner))
                 self.frames.append(helper)
             if end is None:
                 raise Dead
@@ -832,12 +859,14 @@ class Calls:
             return inside(state, None)
         self.frames.append(frame)
         self.active.append(scope.key)
+        opened = self.open_call()
         try:
             end = self.block(definition.body, state.with_env(env))
             states = [s for s, _ in frame.returns] + [end]
         finally:
             self.active.pop()
             self.frames.pop()
+            self.close_call(opened, join_states(self.values, thrown) or state)
         joined = join_states(self.values, states)
         if joined is None:
             return None

@@ -402,6 +402,15 @@ class Refiner:
         """`range(n)`, `count()`, a literal tuple of pauses."""
         return isinstance(node, ir.Call) and isinstance(node.func, (ir.Name, ir.Attr)) and _name_of(node.func) in ("range", "count", "repeat", "islice")
 
+    def counts_attempts(self, node: Any, iterable: Value, item: Any, state: State) -> bool:
+        """Does the loop count attempts (`range(n)`, a tuple of pauses), or does it go over things?"""
+        if self.is_counted(node.iter) or self.is_endless(iterable):
+            return True
+        known = self.known_items(iterable, state)
+        if known:
+            return all(isinstance(value.literal, (int, float)) for value in known)
+        return item is None and not iterable.objs
+
     def is_endless(self, iterable: Value) -> bool:
         return "endless" in iterable.flags
 

@@ -159,10 +159,12 @@ class Walker(Evaluator, Calls, Stores, Refiner):
                 given = again
             entry = inner.with_env(self.bind_parameters(definition, given, None, inner, frame))
             self.frames.append(frame)
+            opened = self.open_call()
             try:
                 after = body(entry)
             finally:
                 self.frames.pop()
+                self.close_call(opened, inner)
             if after is None:
                 raise Dead
             control = inner.control
@@ -411,7 +413,7 @@ class Walker(Evaluator, Calls, Stores, Refiner):
             self.assign(node.target, element, inside, node)
             return inside, entry.copy()
 
-        return self.loop(node, state, head, node.body, node.orelse, items=item is not None, endless=self.is_endless(iterable))
+        return self.loop(node, state, head, node.body, node.orelse, items=not self.counts_attempts(node, iterable, item, state), endless=self.is_endless(iterable))
 
     def loop(self, node: Any, state: State, head: Callable, body: Any, orelse: Any, *, items: bool = False,
              endless: bool = False) -> Optional[State]:
