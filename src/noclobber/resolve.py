@@ -204,13 +204,14 @@ def index_module(source: Source, module: str = "") -> tuple[ModuleIndex, ast.Mod
     Raises SourceError: reason 'syntax' where the running Python refuses the text (the slow path may still read it),
     'deep' where its parser runs out of depth.
     """
-    tree = _parse(source)
+    tree = parse(source)
     index = ModuleIndex(module, source.path)
     _Indexer(source, index).run(tree)
     return index, tree
 
 
-def _parse(source: Source) -> ast.Module:
+def parse(source: Source) -> ast.Module:
+    """The file's tree. Raises SourceError as `index_module` does."""
     text = source.text
     if "\r" in text:
         text = "\n".join(source.lines) + "\n"

@@ -191,7 +191,7 @@ class _Names:
         mask = self.attributes.get(name)
         if mask is None:
             manager = self.reach is not None and self.reach.manager(name)
-            mask = self.attributes[name] = self.mention(name) | (_BIT["orm-read"] if manager else 0)
+            mask = self.attributes[name] = self.mention(name) | (_BIT["read"] | _BIT["orm-read"] if manager else 0)
         return mask
 
     def builtin(self, name: str) -> bool:
