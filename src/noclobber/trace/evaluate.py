@@ -710,9 +710,14 @@ class Evaluator:
             what = value if value is not None else self.values.make(NOTHING)
             if obj.origin is not None:
                 what = self.values.replace(what, origins=what.origins | {obj.origin})
-            if value is None or value.shape is not None or any(state.heap[o].kind in ("dict", "list", "tuple") for o in value.objs if o in state.heap):
+            if value is None or value.shape is not None or any(self.made_of_literals(state.heap[o]) for o in value.objs if o in state.heap):
                 what = self.values.replace(what, flags=what.flags | {"plain"})
             self.changed(oid, "[*]", what, state, node, "mutate")
+
+    @staticmethod
+    def made_of_literals(obj: Obj) -> bool:
+        """A dict, list or tuple written out here, not the copy of something unknown."""
+        return obj.kind in ("dict", "list", "tuple") and bool(obj.fields)
 
     def changed(self, oid: int, step: str, value: Value, state: State, node: Any, op: str) -> None:
         """Note a change on the object and on all it is a part of, with the path from each."""

@@ -710,7 +710,7 @@ class Orm:
         if obj.new or obj.kind == "new" or self.is_copy(obj, bound):
             payload = self.values.derived([self.flat(state, v) for v in obj.fields.values()] or [self.values.const(None)])
             return self.write(node, state, record=record, verb="create", payload=payload, spec=spec, extra=("new", oid))
-        own = [(path, n) for path, n in obj.pending if not path[0].startswith(("[", "_")) and all(step.startswith("[") for step in path[1:])]
+        own = [(path, n) for path, n in obj.pending if not path[0].startswith(("[", "_", "<*")) and all(step.startswith("[") for step in path[1:])]
         if columns is not None and "*" not in columns:
             own = [(path, n) for path, n in own if path[0] in columns]
         changes = frozenset((n, path) for path, n in own)
@@ -917,7 +917,7 @@ class Orm:
         written = set()
         doubts = "class-unknown" if obj.cls is None else ""
         for path, n in obj.pending:
-            if path[0].startswith(("[", "_")) or not all(step.startswith("[") for step in path[1:]):
+            if path[0].startswith(("[", "_", "<*")) or not all(step.startswith("[") for step in path[1:]):
                 continue
             if len(path) > 1 and (node is None or commit_unseen or not self.in_place_written(obj, path[0], self.trace.events[n], state)):
                 continue
