@@ -5,6 +5,7 @@ Everything is lowered on demand, once.
 """
 from __future__ import annotations
 
+import re
 from typing import Any, Iterator, Optional
 
 from noclobber.resolve import DEPTH_LIMIT, ClassInfo, FunctionInfo, ModuleIndex, Source, absolute, dotted
@@ -381,6 +382,7 @@ class Ask:
         self.module = module
         self._writers: dict[tuple, list] = {}
         self._hooks: dict[str, list] = {}
+        self._words: Optional[dict[str, list]] = None  # word → functions whose text has it
 
     # --- names -------------------------------------------------------------------------------------------------------------
     def name(self, module: Module, name: str) -> Optional[tuple]:
@@ -480,13 +482,20 @@ class Ask:
         """Scopes of the module whose text calls something of this name."""
         found = []
         name = scope.name
-        for key, info in self.module.index.functions.items():
+        if self._words is None:
+            self._words = {}
+            for key, info in self.module.index.functions.items():
+                for word in set(_WORD.findall("\n".join(self.module.source.lines[info.start - 1:info.end]))):
+                    self._words.setdefault(word, []).append((key, info))
+        for key, info in self._words.get(name, ()):
             if (self.module.name, key) == scope.key:
                 continue
-            text = "\n".join(self.module.source.lines[info.start - 1:info.end])
-            if name in text and _calls(text, name):
+            if _calls("\n".join(self.module.source.lines[info.start - 1:info.end]), name):
                 found.append(self.module.scope(key))
         return found
+
+
+_WORD = re.compile(r"\w+")
 
 
 def _calls(text: str, name: str) -> bool:
