@@ -526,8 +526,8 @@ def test_globs(pattern: str, yes: list[str], no: list[str]) -> None:
 def test_kinds_of_a_store(tmp_path: Path) -> None:
     names = made(tmp_path).call_names
     assert {name: sorted(kinds) for name, kinds in names.items()} == {
-        "get": ["key-read", "read"],
-        "digest": ["key-read", "read"],
+        "get": ["key-read", "read", "record-read"],
+        "digest": ["key-read", "read", "record-read"],
         "set": ["conditional", "create", "key-write", "lock", "precondition", "write"],
         "incr": ["write"],
         "delete": ["delete", "write"],
@@ -547,10 +547,10 @@ def test_kinds_of_a_store(tmp_path: Path) -> None:
     [
         ("store", 'run = ["f(sql: sql)"]', "begin conditional create delete lock read sql-run unlock write"),
         ("store", 'fetch = ["f()"]', "read"),
-        ("store", 'read = ["f(key)"]', "key-read read"),
-        ("store", 'family = "http"\nread = ["f(key)"]', "http-read read"),
-        ("store", 'family = "sql"\nread = ["f(key)"]', "read sql-read sql-run"),
-        ("store", 'read = ["f(key, l: lock = None)"]', "key-read lock read"),
+        ("store", 'read = ["f(key)"]', "key-read read record-read"),
+        ("store", 'family = "http"\nread = ["f(key)"]', "http-read read record-read"),
+        ("store", 'family = "sql"\nread = ["f(key)"]', "read record-read sql-read sql-run"),
+        ("store", 'read = ["f(key, l: lock = None)"]', "key-read lock read record-read"),
         ("store", 'write = ["f(key, payload)"]', "key-write write"),
         ("store", 'family = "object"\nwrite = ["f(key, payload)"]', "object-write write"),
         ("store", 'family = "sql"\nwrite = ["f(key, payload)"]', "sql-run sql-write write"),
@@ -568,11 +568,11 @@ def test_kinds_of_a_store(tmp_path: Path) -> None:
             "conditional key-write precondition write",
         ),
         ("store", 'write = [{call = "f(key, payload)", kinds = ["read", "write"]}]', "read write"),
-        ("store", 'write = ["f(method, key, payload)"]', "conditional create delete effect key-read key-write precondition read write"),
+        ("store", 'write = ["f(method, key, payload)"]', "conditional create delete effect key-read key-write precondition read record-read write"),
         (
             "store",
             'method_roles = {GET = "read", PUT = "write"}\nwrite = ["f(method, key, payload)"]',
-            "conditional key-read key-write precondition read write",
+            "conditional key-read key-write precondition read record-read write",
         ),
         ("store", 'create = ["f(key, payload)"]', "create write"),
         (
@@ -592,8 +592,8 @@ def test_kinds_of_a_store(tmp_path: Path) -> None:
         ("orm", 'add = ["f(entity)"]', "create write"),
         ("orm", 'remove = ["f()"]', "delete write"),
         ("orm", 'many = ["f()"]', "read"),
-        ("orm", 'load = ["f(e: table, ident)"]', "orm-read orm-session-read read"),
-        ("orm", 'result = ["f(*e: table) -> select"]', "orm-read orm-session-read"),
+        ("orm", 'load = ["f(e: table, ident)"]', "orm-read orm-session-read read record-read"),
+        ("orm", 'result = ["f(*e: table) -> select"]', "orm-read orm-session-read record-read"),
         ("orm", 'result = ["f() -> a.B"]', ""),
         (
             "orm",
@@ -603,7 +603,7 @@ def test_kinds_of_a_store(tmp_path: Path) -> None:
         ("orm", 'begin = ["f()"]', "begin orm-flush"),
         ("orm", 'check_exists = ["f()"]', "read"),
         ("orm", 'scalar = ["f()"]', "read"),
-        ("orm", 'reload = ["f()"]', "orm-read read"),
+        ("orm", 'reload = ["f()"]', "orm-read read record-read"),
         ("orm", 'flush = ["f()"]', "orm-flush write"),
         ("orm", 'merge = ["f(entity)"]', "write"),
         ("orm", 'transaction = ["x.f"]', "begin orm-flush"),
@@ -611,7 +611,7 @@ def test_kinds_of_a_store(tmp_path: Path) -> None:
         ("orm", 'filter = ["f(**filter)"]', ""),
         ("orm", 'chain = ["f"]', ""),
         ("orm", 'mutation = ["x.f(entity)"]', "change"),
-        ("builder", 'start = ["x.f(table) -> select"]', "orm-read read sql-read"),
+        ("builder", 'start = ["x.f(table) -> select"]', "orm-read read record-read sql-read"),
         ("builder", 'start = ["x.f(table) -> update"]', "conditional sql-built sql-write write"),
         ("builder", 'start = ["x.f(table) -> delete"]', "conditional delete sql-built write"),
         ("builder", 'start = ["x.f(table) -> insert"]', "create write"),

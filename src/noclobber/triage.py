@@ -27,7 +27,8 @@ from noclobber.resolve import (ModuleIndex, Source, SourceError, absolute, cooki
 FAMILIES = ("sql", "http", "object", "document", "key", "accessor", "file")
 #: `knowledge.tables` says what each means; not imported, since a run needs nothing else of it.
 KINDS = ("read", "write", "conditional", "create", "delete", "lock", "unlock", "begin", "replay", "effect", "policy",
-         "conflict", "tool", "schema", "dump", "makekey", "change", "subscript", "precondition", "versioned",
+         "conflict", "tool", "schema", "dump", "makekey", "change", "subscript", "recursion", "precondition", "witness", "record-read",
+         "versioned",
          *(f"{family}-{kind}" for family in FAMILIES for kind in ("read", "write")),
          "sql-run", "sql-conditional", "sql-built",
          "orm-read", "orm-session-read", "orm-update", "orm-persist", "orm-flush")
@@ -35,16 +36,19 @@ MODULE = "<module>"
 
 _BIT = {kind: 1 << place for place, kind in enumerate(KINDS)}
 _CHANGE, _REPLAY, _CONFLICT = _BIT["change"], _BIT["replay"], _BIT["conflict"]
+_RECURSION = _REPLAY | _BIT["recursion"]
+_WITNESS = _BIT["conditional"] | _BIT["witness"]
+_MANAGER = _BIT["read"] | _BIT["orm-read"] | _BIT["record-read"]
 #: What a value kept in `self.x` can carry to its reader. A change or a loop happened elsewhere; where only `self.x.y`
 #: is used, the value itself is not called, so that it does nothing either (a statement kept there is run by a call of
 #: its own).
-_CARRIED = ~(_CHANGE | _REPLAY)
+_CARRIED = ~(_CHANGE | _RECURSION)
 #: Kinds that statements alone can make, so that no needle in the bytes tells of them.
 _CARRIED_BY_BASE = sum(_BIT[kind] for kind in (
     "read", "create", "lock", "begin", "policy", "conflict", "tool", "schema", "dump", "makekey", "subscript",
-    *(f"{family}-read" for family in FAMILIES), "orm-read", "orm-session-read", "versioned",
+    *(f"{family}-read" for family in FAMILIES), "record-read", "orm-read", "orm-session-read", "versioned",
     "sql-write", "sql-conditional", "sql-built"))  # a text or statement kept there
-_STATEMENT_KINDS = frozenset({"change", "replay", "subscript", "conflict", "schema"})
+_STATEMENT_KINDS = frozenset({"change", "replay", "recursion", "subscript", "conflict", "schema"})
 
 
 def class_scope(key: str) -> str:
@@ -106,7 +110,7 @@ _SQL = re.compile(
 _SQL_KINDS = {"locks": ("lock",), "change": ("write", "conditional", "sql-write", "sql-conditional"),
               "create": ("write", "conditional", "create", "sql-write"), "clause": ("sql-conditional",),
               "merge": ("write", "conditional", "create", "sql-write", "sql-conditional"),
-              "delete": ("write", "conditional", "delete", "sql-conditional"), "read": ("read", "sql-read"),
+              "delete": ("write", "conditional", "delete", "sql-conditional"), "read": ("read", "sql-read", "record-read"),
               "begin": ("begin",), "condition": ("conditional", "precondition")}
 
 
@@ -191,7 +195,7 @@ class _Names:
         mask = self.attributes.get(name)
         if mask is None:
             manager = self.reach is not None and self.reach.manager(name)
-            mask = self.attributes[name] = self.mention(name) | (_BIT["read"] | _BIT["orm-read"] if manager else 0)
+            mask = self.attributes[name] = self.mention(name) | (_MANAGER if manager else 0)
         return mask
 
     def builtin(self, name: str) -> bool:
@@ -231,7 +235,7 @@ class _Names:
         """Kinds of a word that is a manager's or a witness's name; `quiet` remembers the others."""
         mask = self.argument(name)
         if self.reach is not None and self.reach.manager(name):
-            mask |= _BIT["orm-read"]
+            mask |= _MANAGER
         if not mask:
             if len(self.quiet) > 50_000:
                 self.quiet.clear()
@@ -243,7 +247,7 @@ class _Names:
         mask = self.arguments.get(name)
         if mask is None:
             witness = self.fits("witness_argument", name)
-            mask = self.arguments[name] = _BIT["conditional"] | _BIT["precondition"] if witness else 0
+            mask = self.arguments[name] = _WITNESS if witness else 0
         return mask
 
 
@@ -975,7 +979,7 @@ def roots(source: Source, tree: ast.Module, index: ModuleIndex, vocabulary: Any,
         own.update(dict.fromkeys(found, -1))
         mask = part.mask
         if own.pop(name, 0):
-            mask |= _REPLAY  # recursion
+            mask |= _RECURSION
         if ask_kinds is not None:
             own_imports = info.imports if info is not None else {}
             for target in _targets(part, index, own_imports):

@@ -182,7 +182,7 @@ _KINDS: dict[str, tuple[str, ...]] = {
     "many": ("read",),
     "scalar": ("read",),
     "check_exists": ("read",),
-    "reload": ("read", "orm-read"),
+    "reload": ("read", "orm-read", "record-read"),
     "lock": ("lock",),
     "unlock": ("unlock",),
     "begin": ("begin",),
@@ -205,14 +205,14 @@ _KINDS_OF_TABLE: dict[tuple[str, str], tuple[str, ...]] = {
     ("builder", "upsert"): ("write", "create", "conditional"),
 }
 _KINDS_OF_START = {
-    "select": ("read", "sql-read", "orm-read"),
+    "select": ("read", "sql-read", "orm-read", "record-read"),
     "update": ("write", "conditional", "sql-write", "sql-built"),
     "delete": ("delete", "write", "conditional", "sql-built"),
     "insert": ("create", "write"),
     # the statement's own text says what it does; whoever runs it has `sql-run`
     "text": tuple(kind for kind in _KINDS["run"] if kind != "sql-run"),
 }
-_UNKNOWN_START = ("read", "write", "conditional", "sql-read", "sql-write", "sql-built", "orm-read")
+_UNKNOWN_START = ("read", "write", "conditional", "sql-read", "sql-write", "sql-built", "orm-read", "record-read")
 #: Lists of `[[orm]]` that act on a row or on a query made before, whoever made it: no session is called.
 _OF_ROWS = frozenset({"set_write", "persist", "create", "upsert", "filter", "lock", "scalar", "check_exists"})
 
@@ -267,7 +267,7 @@ def _kinds_of_family(op: str, family: str, by_verb: set[str], kinds: set[str]) -
     """What a store's call is beside its plain kinds: of which family, and can its write carry a precondition?"""
     found = set()
     if op == "read" or "read" in by_verb:
-        found.add(f"{family}-read")
+        found.update((f"{family}-read", "record-read"))
     if op == "write" or "write" in by_verb:
         found.add(f"{family}-write")
     if found and family == "sql":
@@ -282,7 +282,7 @@ def _kinds_of_orm(op: str, fields: dict, roles: set[str], returns: str) -> set[s
     found = set()
     begins = op in ("load", "many", "scalar") and "table" in roles or returns in ("select", "update", "delete")
     if begins:
-        found.add("orm-read")
+        found.update(("orm-read", "record-read"))
     if fields.get("unit_of_work"):
         if begins or op == "run":
             found.add("orm-session-read")

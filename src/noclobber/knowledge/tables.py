@@ -30,7 +30,10 @@ KIND_HELP = {
     "makekey": "a fresh key: random, clock",
     "change": "an attribute, item or container that is changed in place",
     "subscript": "a subscript, where a store has such",
-    "precondition": "a call of a store, or with a witness as keyword, whose write may carry a precondition",
+    "recursion": "a function that calls itself",
+    "precondition": "a store's call whose write may carry a precondition",
+    "witness": "a call with a witness as keyword: whatever is called, its write carries a precondition",
+    "record-read": "one of the reads below, of any family",
     "versioned": "the file names an ORM's own version marker",
     **{
         f"{family}-{kind}": text
