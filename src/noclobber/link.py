@@ -422,6 +422,10 @@ class Ask:
             return self.name(self.module, name) if "." not in name else None
         return None
 
+    def imported_packages(self, module: Module) -> frozenset:
+        """Top-level packages that the module imports."""
+        return frozenset(target.lstrip(".").split(".")[0] for target in (*module.index.imports.values(), *module.index.stars))
+
     def alias(self, module: Module, name: str) -> Any:
         """The expression that a global name is bound to (`SessionDep = Annotated[…]`), or None."""
         found = self.global_statements(module, name)

@@ -83,12 +83,19 @@ class Orm:
         return self.values.make(frozenset((SERVER, Origin("global", f"{label}.{name}"))), ref=("column", table, name), name=name)
 
     def manager_of(self, base: Value, name: str) -> Optional[Value]:
-        """`Model.objects`: a query on the model."""
-        for entry in self.vocabulary.entries("orm"):
-            for glob in entry.fields.get("manager", ()) or ():
-                if glob == name or (glob.startswith("*") and name.endswith(glob[1:])):
-                    return self.values.make(base.origins, query=Query((entry.kind, entry.id), "select", (base,), flags=frozenset(("manager",))), name=name)
-        return None
+        """`Model.objects`: a query on the model, of the ORM that its class says; else of one that the file imports; else of the first."""
+        own = self.orm_of_class(base.ref[1]) if base.ref is not None and base.ref[0] == "class" else None
+        fitting = [
+            entry for entry in ((own,) if own is not None else self.vocabulary.entries("orm"))
+            if any(glob == name or (glob.startswith("*") and name.endswith(glob[1:])) for glob in entry.fields.get("manager", ()) or ())
+        ]
+        if not fitting:
+            return None
+        if len(fitting) > 1:
+            imported = self.ask.imported_packages(self.frames[-1].scope.module)
+            fitting.sort(key=lambda entry: not any(b.split(".")[0] in imported for b in entry.fields.get("base", ()) or ()))
+        entry = fitting[0]
+        return self.values.make(base.origins, query=Query((entry.kind, entry.id), "select", (base,), flags=frozenset(("manager",))), name=name)
 
     def class_constant(self, cls: Any, name: str, state: State) -> Optional[Value]:
         found = cls.assign(name)

@@ -8,6 +8,7 @@ from __future__ import annotations
 from typing import Any, Callable, Optional
 
 from . import ir
+from .calls import MAX_STEPS as ENTERING_STEPS
 from .calls import Argument, Arguments, Calls, Dead
 from .evaluate import Evaluator
 from .events import Context, Event, Loop, RaiseEvent, Site, Swallow, Trace
@@ -18,6 +19,9 @@ from .values import NOTHING, Origin, Value, Values
 
 MAX_ROUNDS = 8  # of a loop's fixpoint (DESIGN §2)
 MAX_STEPS = 6_000  # statements and calls of one root, helpers included; then the trace is incomplete
+
+FILE_STEPS = 120_000  # of all roots of a file; each further root enters helpers for LATE_STEPS only
+LATE_STEPS = 300
 
 
 class Frame:
@@ -101,6 +105,8 @@ class Walker(Evaluator, Calls, Stores, Refiner):
     def walk(self, root: Any) -> Trace:
         """root: a scope of `ask` (function, loose module statements, loose class statements)."""
         self.trace = Trace(root.qualname)
+        spent = self.shared.get("steps", 0)
+        first = self.steps = 0 if spent < FILE_STEPS else ENTERING_STEPS - LATE_STEPS
         state = State()
         frame = Frame(root, root.excerpt(), root.qualname, ())
         self.frames.append(frame)
@@ -115,6 +121,7 @@ class Walker(Evaluator, Calls, Stores, Refiner):
                 self.retried_body(definition, root, state, frame, args)
         finally:
             self.frames.pop()
+            self.shared["steps"] = spent + self.steps - first
         return self.trace
 
     def retried_body(self, definition: Any, root: Any, state: State, frame: Frame, args: dict) -> None:
