@@ -610,7 +610,7 @@ def test_kinds_of_a_store(tmp_path: Path) -> None:
         ("orm", 'after_commit = ["x.f(func)"]', ""),
         ("orm", 'filter = ["f(**filter)"]', ""),
         ("orm", 'chain = ["f"]', ""),
-        ("orm", 'mutation = ["x.f(entity)"]', "change"),
+        ("orm", 'mutation = ["x.f(entity)"]', "change row-change"),
         ("builder", 'start = ["x.f(table) -> select"]', "orm-read read record-read sql-read"),
         ("builder", 'start = ["x.f(table) -> update"]', "conditional sql-built sql-write write"),
         ("builder", 'start = ["x.f(table) -> delete"]', "conditional delete sql-built write"),

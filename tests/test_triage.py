@@ -74,7 +74,9 @@ def run(
 def atoms(statements: str, vocabulary=VOCABULARY) -> str:
     """The atoms of a function with these statements, as sorted words."""
     body = "".join(f"    {line}\n" for line in statements.split("\n"))
-    return " ".join(sorted(run(f"def scope(par, obj):\n{body}", vocabulary=vocabulary).atoms["scope"]))
+    found = run(f"def scope(par, obj):\n{body}", vocabulary=vocabulary).atoms["scope"]
+    assert ("change" in found) == ("row-change" in found)
+    return " ".join(sorted(found - {"row-change"}))
 
 
 # --- atoms ---
@@ -297,7 +299,32 @@ def test_a_new_record_in_its_constructor_is_no_change():
         "class D:\n    def __init__(self, o):\n        o.x = 1\n"
     )
     assert got.atoms["C.__init__"] == set()
-    assert got.atoms["C.m"] == got.atoms["C.__post_init__"] == got.atoms["D.__init__"] == {"change"}
+    assert got.atoms["C.m"] == got.atoms["C.__post_init__"] == got.atoms["D.__init__"] == {"change", "row-change"}
+
+
+@pytest.mark.parametrize(
+    "text, changes",
+    [
+        ("class C:\n    def m(self, o):\n        self.n = 1\n", False),
+        ("class C(View):\n    def m(self, o):\n        self.n += 1\n", False),
+        ("class C(View):\n    def m(self, o):\n        o.n = 1\n", True),
+        ("class C(View):\n    def m(self, o):\n        self.o.n = 1\n", True),
+        ("class C(View):\n    def m(self, o):\n        self.o.append(1)\n", True),
+        ("class C(View):\n    def m(self, o):\n        setattr(self, o, 1)\n", True),
+        ("class C(View):\n    @staticmethod\n    def m(self, o):\n        self.n = 1\n", True),
+        ("from django.db.models import Model\nclass C(Model):\n    def m(self, o):\n        self.n = 1\n", True),
+        (
+            "from django.db.models import Model\nclass C:\n    def m(self, o):\n        self.n = 1\n"
+            "class B(C): pass\nclass D(B, Model): pass\n",
+            True,
+        ),
+        ("class C:\n    def m(self, o):\n        self.n = 1\ndef f(row): C.m(row, 1)\n", True),
+        ("class C:\n    def m(self, o):\n        self.n = 1\ndef f(row): C(row).other()\n", False),
+    ],
+)
+def test_self_is_a_row_in_models_only(text, changes):
+    got = run(text, vocabulary=knowledge.load().vocabulary)
+    assert got.atoms["C.m"] >= {"change"} and ("row-change" in got.atoms["C.m"]) == changes
 
 
 # --- scopes ---

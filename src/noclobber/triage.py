@@ -27,7 +27,7 @@ from noclobber.resolve import (ModuleIndex, Source, SourceError, absolute, cooki
 FAMILIES = ("sql", "http", "object", "document", "key", "accessor", "file")
 #: `knowledge.tables` says what each means; not imported, since a run needs nothing else of it.
 KINDS = ("read", "write", "conditional", "create", "delete", "lock", "unlock", "begin", "replay", "effect", "policy",
-         "conflict", "tool", "schema", "dump", "makekey", "change", "subscript", "recursion", "precondition", "witness", "record-read",
+         "conflict", "tool", "schema", "dump", "makekey", "change", "subscript", "row-change", "recursion", "precondition", "witness", "record-read",
          "versioned",
          *(f"{family}-{kind}" for family in FAMILIES for kind in ("read", "write")),
          "sql-run", "sql-conditional", "sql-built",
@@ -35,7 +35,9 @@ KINDS = ("read", "write", "conditional", "create", "delete", "lock", "unlock", "
 MODULE = "<module>"
 
 _BIT = {kind: 1 << place for place, kind in enumerate(KINDS)}
-_CHANGE, _REPLAY, _CONFLICT = _BIT["change"], _BIT["replay"], _BIT["conflict"]
+_CHANGE, _REPLAY, _CONFLICT = _BIT["change"] | _BIT["row-change"], _BIT["replay"], _BIT["conflict"]
+_OWN_CHANGE = _BIT["change"] | 1 << len(KINDS)  # `self.x = …`: of a row where the class may be a model
+_MAY_BE_MODEL = 1 << len(KINDS)
 _RECURSION = _REPLAY | _BIT["recursion"]
 _WITNESS = _BIT["conditional"] | _BIT["witness"]
 _MANAGER = _BIT["read"] | _BIT["orm-read"] | _BIT["record-read"]
@@ -48,7 +50,7 @@ _CARRIED_BY_BASE = sum(_BIT[kind] for kind in (
     "read", "create", "lock", "begin", "policy", "conflict", "tool", "schema", "dump", "makekey", "subscript",
     *(f"{family}-read" for family in FAMILIES), "record-read", "orm-read", "orm-session-read", "versioned",
     "sql-write", "sql-conditional", "sql-built"))  # a text or statement kept there
-_STATEMENT_KINDS = frozenset({"change", "replay", "recursion", "subscript", "conflict", "schema"})
+_STATEMENT_KINDS = frozenset({"change", "row-change", "replay", "recursion", "subscript", "conflict", "schema"})
 
 
 def class_scope(key: str) -> str:
@@ -89,10 +91,11 @@ _CALLS = {
                      "time", "time_ns",
                      "monotonic", "monotonic_ns", "perf_counter", "ulid", "ksuid", "nanoid"), "makekey"),
 }
-_CALL_PATTERNS = (("accessor_get", ("read",)), ("accessor_set", ("write",)), ("locking_reader", ("read", "lock")),
-                  ("accessor_create", ("create", "write")), ("accessor_delete", ("delete", "write")),
-                  ("accessor_atomic", ("write",)),
-                  ("lock_factory", ("lock",)), ("transaction", ("begin",)))
+_CALL_PATTERNS = (("locking_reader", ("read", "lock")), ("lock_factory", ("lock",)), ("transaction", ("begin",)))
+#: Halves of accessor pairs: only asked for when a page needs such plain kinds.
+_ACCESSOR_PATTERNS = (("accessor_get", ("read",)), ("accessor_set", ("write",)),
+                      ("accessor_create", ("create", "write")), ("accessor_delete", ("delete", "write")),
+                      ("accessor_atomic", ("write",)))
 _CONFLICT_WORDS = ("CONFLICT", "PRECONDITION_FAILED", "_409", "_412")
 _CONFLICT_STRINGS = frozenset({"409", "412", "40001", "40P01"})
 _SCHEMA_KEYS = frozenset({"properties", "input_schema", "inputSchema", "parameters"})
@@ -146,7 +149,7 @@ class _Names:
         self.everything = self.reach.everything() if self.reach is not None else None
         self.all_kinds = self.everything.kinds if self.everything is not None else lambda name: call_names.get(name, ())
         self.tables: dict[Any, dict[str, int]] = {}
-        self.patterns: dict[str, int] = {}
+        self.patterns: tuple[dict[str, int], dict[str, int]] = ({}, {})
         self.mentions: dict[str, int] = {}
         self.attributes: dict[str, int] = {}
         self.functions = getattr(vocabulary, "functions", None)
@@ -164,30 +167,33 @@ class _Names:
     def fits(self, group: str, name: str) -> bool:
         return (self.groups is None or group in self.groups) and self.match(group, name)
 
-    def table(self, calls: Any) -> tuple[dict[str, int], Callable[[str], int]]:
+    def table(self, calls: Any, accessors: bool) -> tuple[dict[str, int], Callable[[str], int]]:
         """(remembered masks, how to ask for another) of call names in files that reach `calls`; None: reach all."""
-        table = self.tables.get(calls)
+        table = self.tables.get((calls, accessors))
         if table is None:
             if len(self.tables) > 500:
                 self.tables.clear()
-            table = self.tables[calls] = {}
+            table = self.tables[calls, accessors] = {}
         kinds = self.all_kinds if calls is None else calls.kinds
 
         def ask(name: str) -> int:
-            mask = table[name] = _mask(kinds(name)) | self.pattern(name)
+            mask = table[name] = _mask(kinds(name)) | self.pattern(name, accessors)
             return mask
 
         return table, ask
 
-    def pattern(self, name: str) -> int:
-        """Kinds of a call by its name alone, whatever the vocabulary says."""
-        mask = self.patterns.get(name)
+    def pattern(self, name: str, accessors: bool) -> int:
+        """Kinds of a call by its name alone, whatever the vocabulary says. `accessors`: those of pairs, too."""
+        patterns = self.patterns[accessors]
+        mask = patterns.get(name)
         if mask is None:
-            mask = _BIT[_CALLS[name]] if name in _CALLS else 0
-            for group, kinds in _CALL_PATTERNS:
+            mask = 0
+            if name in _CALLS:
+                mask = _CHANGE if _CALLS[name] == "change" else _BIT[_CALLS[name]]
+            for group, kinds in (*_ACCESSOR_PATTERNS, *_CALL_PATTERNS) if accessors else _CALL_PATTERNS:
                 if self.fits(group, name):
                     mask |= _mask(kinds)
-            self.patterns[name] = mask
+            patterns[name] = mask
         return mask
 
     def attribute(self, name: str) -> int:
@@ -216,7 +222,7 @@ class _Names:
             # an imported class of the library may be subclassed data's type: only lower-case names are taken for
             # modules
             found = module.islower() and name not in _CALLS and not self.functions(key) and not any(
-                self.fits(group, name) for group, _ in _CALL_PATTERNS)
+                self.fits(group, name) for group, _ in (*_ACCESSOR_PATTERNS, *_CALL_PATTERNS))
             self.standard[key] = found
         return found
 
@@ -418,8 +424,10 @@ def _scan(nodes: list, known: _Names, imports: tuple[dict[str, str], ...], self_
             if node.ctx.__class__ is not Load:
                 if own:
                     self_stores.add(attr)
-                if not (own and new):
+                if not own:
                     mask |= _CHANGE
+                elif not new:
+                    mask |= _OWN_CHANGE
             else:
                 called.add(attr)  # may be handed on: executor.submit(client.put, …)
             if own:
@@ -491,7 +499,8 @@ def _scan(nodes: list, known: _Names, imports: tuple[dict[str, str], ...], self_
                 if not (value.__class__ is Constant and value.value.__class__ is not str):
                     mutated.add(target.id)  # `tags += [x]` changes the list in place
             else:
-                mask |= _CHANGE
+                own = target.__class__ is Attribute and target.value.__class__ is Name and target.value.id == self_name
+                mask |= _OWN_CHANGE if own else _CHANGE
                 push(target)
             push(value)
         elif kind is AnnAssign:
@@ -781,9 +790,10 @@ class _Module:
                                      is_class=is_class)
         self.lines[key] = info.end - info.start + 1
 
-    def settle_calls(self, source: Source) -> None:
+    def settle_calls(self, source: Source, accessors: bool) -> None:
         """Give the parts the kinds of their calls, which depend on what the whole file can reach."""
         reach = self.known.reach
+        models = self.models(source)
         calls = self.known.everything
         if reach is not None and self.ask is None:
             targets: set[str] = set()
@@ -803,7 +813,7 @@ class _Module:
                 words.update(target.split("."))
             words |= attributes
             calls = reach.calls(targets, words, attributes, self.dotted_bases(source), source.text)
-        table, ask = self.known.table(calls)
+        table, ask = self.known.table(calls, accessors)
         versioned = _BIT["versioned"] if reach is not None and reach.versioned(source.text) else 0
         for part in self.parts:
             mask = part.mask | versioned
@@ -811,11 +821,37 @@ class _Module:
                 found = table.get(name)
                 mask |= ask(name) if found is None else found
             part.mask = mask
+        for name, part in self.scopes.items():
+            if part.mask & _MAY_BE_MODEL:
+                info = self.index.functions.get(name)
+                if info is None or info.cls is None or info.cls in models:
+                    part.mask |= _CHANGE
+                part.mask &= ~_MAY_BE_MODEL
 
-    def dotted_bases(self, source: Source) -> Iterator[str]:
+    def models(self, source: Source) -> set[str]:
+        """Classes whose `self` may be a row: those with a model's base, with their ancestors; those whose methods are
+        called through the class."""
+        index, reach = self.index, self.known.reach
+        if reach is None or self.ask is not None:
+            return set(index.classes)
+        found: set[str] = set()
+        for key, info in index.classes.items():
+            if key not in found and any(reach.is_base(base) for base in self.dotted_bases(source, (info,))):
+                found |= {other for other in index.classes if key in self.above(other)}
+        for key in list(found):
+            found |= self.above(key)
+        for name in self.class_names:
+            methods = {index.functions[method].name for key in self.class_names[name] for above in self.above(key)
+                       for method in self.by_class.get(above, ())}
+            if any(name in part.names | part.attrs and not methods.isdisjoint(part.attrs) for part in self.parts):
+                for key in self.class_names[name]:
+                    found |= self.above(key)
+        return found
+
+    def dotted_bases(self, source: Source, infos: Iterable[Any] = ()) -> Iterator[str]:
         """Dotted names of the classes' bases outside this module, `f()` for what a call made (as `link` names them)."""
         index = self.index
-        for info in index.classes.values():
+        for info in infos or index.classes.values():
             for text in info.bases:
                 name, call, _ = text.partition("(")
                 target = dotted(index, name)
@@ -966,7 +1002,8 @@ def roots(source: Source, tree: ast.Module, index: ModuleIndex, vocabulary: Any,
     an unknown receiver by '.name'. Raises ValueError for a page that needs an unknown kind.
     """
     module = _Module(tree, index, _names(vocabulary), ask_kinds)
-    module.settle_calls(source)
+    needs = _needs(pages)
+    module.settle_calls(source, not needs or any(need & _OF_ACCESSORS for need in needs))
     atoms: dict[str, int] = {}
     edges: dict[str, dict[str, int]] = {}  # scope → target → mask of what the edge lets through
     asked: dict[str, int] = {}
@@ -992,7 +1029,6 @@ def roots(source: Source, tree: ast.Module, index: ModuleIndex, vocabulary: Any,
     kinds = dict(atoms)
     kinds.update(("→" + target, mask) for target, mask in asked.items())
     _settle(kinds, edges)
-    needs = _needs(pages)
     found_roots = [name for name in edges if _is_root(name, needs, kinds, atoms, edges)]
     found_roots.sort(key=lambda name: _line(index, name))
     root_lines = min(sum(module.lines[name] for name in found_roots), len(source.lines))
@@ -1087,6 +1123,7 @@ _OF_STATEMENTS = _mask(_STATEMENT_KINDS)
 _OF_TEXTS = _mask(kind for kinds in _SQL_KINDS.values() for kind in kinds)
 #: Kinds that a call's name brings by itself.
 _OF_NAMES = _mask({*_CALLS.values(), *(kind for _, kinds in _CALL_PATTERNS for kind in kinds)}) & ~_OF_STATEMENTS
+_OF_ACCESSORS = _mask(kind for _, kinds in _ACCESSOR_PATTERNS for kind in kinds)
 
 
 def has_needle(data: bytes, vocabulary: Any, pages: Iterable[Any] = ()) -> bool:
@@ -1116,9 +1153,9 @@ def has_needle(data: bytes, vocabulary: Any, pages: Iterable[Any] = ()) -> bool:
         calls = known.reach.calls(words, words, words, None, text)
         if known.reach.versioned(text):
             mask |= _BIT["versioned"]
-        if needs and not any(need & _OF_NAMES for need in needs):
+        if needs and not any(need & (_OF_NAMES | _OF_ACCESSORS) for need in needs):
             called = known.reach.names(words)
-    table, ask = known.table(calls)
+    table, ask = known.table(calls, not needs or any(need & _OF_ACCESSORS for need in needs))
     for word in called:
         found = table.get(word)
         mask |= ask(word) if found is None else found

@@ -188,7 +188,7 @@ _KINDS: dict[str, tuple[str, ...]] = {
     "begin": ("begin",),
     "transaction": ("begin",),
     "replay": ("replay", "policy"),
-    "mutation": ("change",),
+    "mutation": ("change", "row-change"),
 }
 #: Lists whose words mean something else in these tables.
 _KINDS_OF_TABLE: dict[tuple[str, str], tuple[str, ...]] = {

@@ -163,6 +163,13 @@ class Reach:
         self._no_managers.add(attribute)
         return 0
 
+    def is_base(self, base: str) -> int:
+        """What a class with that dotted base opens; 0: it is no model."""
+        found = self._bases.get(base)
+        if found is None:
+            found = self._bases[base] = _matched(self._base_globs, (base,))
+        return found
+
     def _word(self, word: str) -> int:
         texts = (word, word.lstrip("_")) if word.startswith("_") else (word,)
         match = self._every_word.match
@@ -202,10 +209,7 @@ class Reach:
             for _, bits in self._base_globs:
                 open_ |= bits
         for base in bases or ():
-            found = self._bases.get(base)
-            if found is None:
-                found = self._bases[base] = _matched(self._base_globs, (base,))
-            open_ |= found
+            open_ |= self.is_base(base)
         for parts, bits in self._texts:
             if bits & ~open_ and all(part in text for part in parts):
                 open_ |= bits

@@ -30,6 +30,7 @@ KIND_HELP = {
     "makekey": "a fresh key: random, clock",
     "change": "an attribute, item or container that is changed in place",
     "subscript": "a subscript, where a store has such",
+    "row-change": "a change that may be of a row: any but `self.x = …` in a class that is no model",
     "recursion": "a function that calls itself",
     "precondition": "a store's call whose write may carry a precondition",
     "witness": "a call with a witness as keyword: whatever is called, its write carries a precondition",
