@@ -273,7 +273,7 @@ def derived_changes(trace: Trace) -> Iterator[Derived]:
         for n, path in sorted(write.changes):
             change = trace.events[n]
             kind = _kind_of(change, path, write.base)
-            if kind is None or change.site.function.rpartition(".")[2] in _OWN_METHODS and _is_self(change):
+            if kind is None or _in_own_method(change):
                 continue
             read = trace.events[change.row] if change.row is not None else None
             start = read if isinstance(read, Read) else change
@@ -281,7 +281,7 @@ def derived_changes(trace: Trace) -> Iterator[Derived]:
             if guard is not None:
                 continue
             field = str(path[0])
-            item = Derived(kind, write, field, write.record.label, change.site if write.unit else write.site, start,
+            item = Derived(kind, write, field, write.record.label, change.site if write.unit else anchor(write, change), start,
                            read if isinstance(read, Read) else None, change, frozenset(), field if write.unit else "")
             if field not in found or (kind == "increment" and found[field].kind != "increment"):
                 found[field] = item
@@ -291,8 +291,10 @@ def derived_changes(trace: Trace) -> Iterator[Derived]:
             yield min(found.values(), key=lambda item: (item.kind != "increment", item.change.n))
 
 
-def _is_self(change: Change) -> bool:
-    return any(o.kind == "param" and str(o.n) == "self" for o in change.base)
+def _in_own_method(change: Change) -> bool:
+    """Normalising a field inside the model's own save(), clean() or validator is no finding."""
+    functions = [change.site.function, *(call[1].function for call in change.ctx.calls if isinstance(call[1], Site))]
+    return any("." in name and name.rpartition(".")[2] in _OWN_METHODS for name in functions)
 
 
 def _kind_of(change: Change, path: tuple, bases: frozenset) -> Optional[str]:

@@ -19,9 +19,8 @@ from .values import NOTHING, Origin, Value, Values
 
 MAX_ROUNDS = 8  # of a loop's fixpoint (DESIGN §2)
 MAX_STEPS = 6_000  # statements and calls of one root, helpers included; then the trace is incomplete
-
-FILE_STEPS = 120_000  # of all roots of a file; each further root enters helpers for LATE_STEPS only
-LATE_STEPS = 300
+FILE_STEPS = 80_000  # of all roots of a file; each further root enters helpers for LATE_STEPS only
+LATE_STEPS = 200
 
 
 class Frame:
@@ -238,6 +237,8 @@ class Walker(Evaluator, Calls, Stores, Refiner):
                 value = self.values.join(old, value)
             elif isinstance(value, frozenset) and isinstance(old, frozenset):
                 value = old | value
+            elif name == "columns" and value and old and len(value) == len(old) and isinstance(value[0], tuple) and [c for c, _ in value] == [c for c, _ in old]:
+                value = tuple((column, self.values.join(before, now)) for (column, before), (_, now) in zip(old, value))
             setattr(found, name, value)
         return found
 
@@ -433,7 +434,7 @@ class Walker(Evaluator, Calls, Stores, Refiner):
             region.breaks, region.continues, region.back = [], [], []
             current = entry.copy()
             # A new round of the loop is a new attempt: what the last one won or lost does not hold for this one.
-            current.done = frozenset(d for d in current.done if d[0] != region.id)
+            current.done = frozenset(d for d in current.done if d[0] != region.id) | {(region.id, "fine")}
             self.regions.append(region)
             inside, exits = head(current)
             if inside is not None:
@@ -477,8 +478,9 @@ class Walker(Evaluator, Calls, Stores, Refiner):
                     event.unseen.add(n)
         event.accepted |= {n for n in state.won if region.id in self.trace.events[n].ctx.loops and self.trace.events[n].conditional}
         refused = self.run_again_by(region, state)
+        if (region.id, "fine") in state.done and not any(region.id in self.trace.events[n].ctx.loops for n in state.lost):
+            event.quiet = True  # some way here has met neither a refusal nor an exception
         if refused is None:
-            event.quiet = True
             return
         for mark in state.done:
             if mark[0] == region.id and isinstance(mark[1], int):
@@ -545,7 +547,7 @@ class Walker(Evaluator, Calls, Stores, Refiner):
             self.collectors.append(collector)
             self.regions.append(region)
             inside = entry.copy()
-            inside.done = frozenset(d for d in inside.done if d[0] != region.id)
+            inside.done = frozenset(d for d in inside.done if d[0] != region.id) | {(region.id, "fine")}
             inside.won -= self._written_in(region, inside)
             inside.lost -= self._written_in(region, inside)
             self.assign(node.target, self.values.make(self.values.unknown.origins, flags=frozenset(("attempt",))), inside, node)
@@ -654,7 +656,7 @@ class Walker(Evaluator, Calls, Stores, Refiner):
         self.handling.append(types)
         self.handling_writes.append(entry.lost - before.lost)
         for region in self.regions:
-            entry.done |= {(region.id, "raised")}
+            entry.done = (entry.done | {(region.id, "raised")}) - {(region.id, "fine")}
         end = self.block(handler.body, entry)
         self.handling.pop()
         self.handling_writes.pop()
@@ -665,6 +667,36 @@ class Walker(Evaluator, Calls, Stores, Refiner):
     # --- with --------------------------------------------------------------------------------------------------------------
     def _with(self, node: Any, state: State) -> Optional[State]:
         return self._with_items(node, list(node.items), state)
+
+    def leaving(self, inside: Callable, state: State, bound: Optional[Value], leave: Callable, raising: bool = True) -> Optional[State]:
+        """Run a block that holds something; where it is left otherwise than at its end, `leave(state)` lets go of it."""
+        frame = self.frames[-1]
+        loop = self._innermost_loop() if self.regions else None
+        lists = [exits for exits in ((loop.breaks, loop.continues) if loop is not None else ())]
+        starts = [len(exits) for exits in lists]
+        returns = len(frame.returns)
+        collector = Collector() if self.collectors and raising else None
+        if collector is not None:
+            self.collectors.append(collector)
+        try:
+            end = inside(state, bound)
+        finally:
+            if collector is not None:
+                self.collectors.pop()
+        for i in range(returns, len(frame.returns)):
+            left, value = frame.returns[i]
+            left = left.copy()
+            leave(left)
+            frame.returns[i] = (left, value)
+        for exits, start in zip(lists, starts):
+            for i in range(start, len(exits)):
+                exits[i] = exits[i].copy()
+                leave(exits[i])
+        for raised, types, cause in collector.raised if collector is not None else ():
+            left = raised.copy()
+            leave(left)
+            self.rethrow(left, types, cause)
+        return end
 
     def _with_items(self, node: Any, items: list, state: State) -> Optional[State]:
         if not items:
