@@ -390,6 +390,31 @@ def test_context_manager_classes_wrap_the_block() -> None:
     assert held(code) == [["ttl"], []]
 
 
+def test_a_return_from_such_a_block_leaves_it() -> None:
+    code = """
+    @contextmanager
+    def guarded():
+        with mutex:
+            yield
+    class Guard:
+        def __enter__(self):
+            mutex.acquire()
+        def __exit__(self, *a):
+            mutex.release()
+    def one(k):
+        with guarded():
+            return load(k)[0]
+    def two(k):
+        with Guard():
+            return load(k)[0]
+    def f(k):
+        save(k, one(k))
+        save(k, two(k))
+    """
+    assert held(code) == [[], []]
+    assert held(code, "read") == [["ttl"], ["ttl"]]
+
+
 def test_a_handler_outside_a_generator_block_keeps_its_names() -> None:
     code = """
     @contextmanager

@@ -803,8 +803,13 @@ class Calls:
             for entry, leave in (("__enter__", "__exit__"), ("__aenter__", "__aexit__")):
                 method = obj.cls.method(entry)
                 if method is not None:
+                    before = state.held
+
+                    def drop(left: State, before: frozenset = before) -> None:
+                        left.held &= before
+
                     bound = self.call_scope(method, Arguments(), expression, state, manager)
-                    end = inside(state, bound)
+                    end = self.leaving(inside, state, bound, drop)
                     if end is None:
                         return None
                     exit_method = obj.cls.method(leave)
@@ -830,6 +835,11 @@ class Calls:
         args = self.remembered[remembered]
         outer = self.frames[-1]
         ends: list = []
+        before = state.held
+
+        def leave(left: State) -> None:
+            left.held &= before
+
         thrown: list = []  # states in which the block is left by an exception
 
         def on_yield(value: Value, inner: State) -> None:
@@ -837,7 +847,7 @@ class Calls:
             opened = self.open_call()
             try:
                 entry = inner.with_env(state.env)
-                end = inside(entry, value)
+                end = self.leaving(inside, entry, value, leave, raising=False)
             finally:
                 thrown.extend(self.close_call(opened, inner))
                 self.frames.append(helper)

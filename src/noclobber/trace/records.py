@@ -20,6 +20,7 @@ def same_value(a: Optional[Value], b: Optional[Value], depth: int = 6) -> str:
     absent_b = b is None or b.is_none
     if absent_a or absent_b:
         return YES if absent_a and absent_b else NO
+    a, b = _unwrapped(a), _unwrapped(b)
     if type(a.shape) is Lit and type(b.shape) is Lit:
         return YES if str(a.shape.value) == str(b.shape.value) else NO
     if depth and (type(a.shape) is Template or type(b.shape) is Template):
@@ -43,6 +44,13 @@ def same_value(a: Optional[Value], b: Optional[Value], depth: int = 6) -> str:
             return NO
     shared = {o for o in a.origins & b.origins if o.kind not in NO_IDENTITY and o.kind != "global"}
     return MAYBE if shared else NO
+
+
+def _unwrapped(value: Value) -> Value:
+    """`f"{key}"` is the key."""
+    while type(value.shape) is Template and len(value.shape.parts) == 1 and isinstance(value.shape.parts[0], Value):
+        value = value.shape.parts[0]
+    return value
 
 
 def _same_template(a: Value, b: Value, depth: int) -> Optional[str]:

@@ -570,7 +570,7 @@ class Stores(SqlRunner, Orm):
         event = self.event(LockEvent, node, state)
         event.lock = Lock(_lock_kind(spec), event.n, "session")
         # A file lock that cannot be had raises.
-        if event.lock.kind == "file" or all(value.literal in (True, None, -1) for value in args.all()):
+        if event.lock.kind == "file" or all(value.literal is True or value.literal is None or value.literal == -1 for value in args.all()):
             state.held |= {event.lock}
         origin = Origin("lock", event.n)
         return self.values.make(frozenset((origin,)), same=frozenset((origin,)), flags=frozenset(("acquired",)))
@@ -655,7 +655,7 @@ class Stores(SqlRunner, Orm):
             token = Lock(kind, event.n, "block")
             state.held |= {token}
         bound = self.values.replace(manager, ref=None) if manager.typ else None
-        end = inside(state, bound)
+        end = self.leaving(inside, state, bound, lambda left: self.close_transaction(token, left))
         if end is None:
             return None
         end = end.copy()
@@ -671,7 +671,12 @@ class Stores(SqlRunner, Orm):
         event.lock = Lock(_lock_kind(spec) if spec is not None else self._kind_by_name(manager), event.n, "block")
         state.held |= {event.lock}
         # `with try_lock(key) as got:`: what is bound may say that it was not had.
-        end = inside(state, manager if spec is not None else self.values.replace(manager, same=manager.same | {Origin("lock", event.n)}))
+        bound = manager if spec is not None else self.values.replace(manager, same=manager.same | {Origin("lock", event.n)})
+
+        def leave(left: State) -> None:
+            left.held -= {event.lock}
+
+        end = self.leaving(inside, state, bound, leave)
         if end is None:
             return None
         end = end.copy()
