@@ -163,6 +163,7 @@ class _Names:
         #: last parts of the conflict errors that entries name, globs among them
         self.errors = frozenset(text.rpartition(".")[2] for fields in stores for key in ("conflict_errors", "conflict")
                                 for text in fields.get(key, ()) if isinstance(text, str) and " " not in text)
+        self.error_globs = tuple(text for text in self.errors if "*" in text)
 
     def fits(self, group: str, name: str) -> bool:
         return (self.groups is None or group in self.groups) and self.match(group, name)
@@ -232,7 +233,7 @@ class _Names:
         if mask is None:
             upper = name.upper()
             conflict = self.fits("conflict_exception", name) or name in self.errors or any(
-                "*" in text and fnmatchcase(name, text) for text in self.errors) or any(
+                fnmatchcase(name, text) for text in self.error_globs) or any(
                 word in upper for word in _CONFLICT_WORDS) and (upper == name or "_" not in name)
             mask = self.mentions[name] = _CONFLICT if conflict else 0
         return mask
@@ -793,7 +794,7 @@ class _Module:
     def settle_calls(self, source: Source, accessors: bool) -> None:
         """Give the parts the kinds of their calls, which depend on what the whole file can reach."""
         reach = self.known.reach
-        models = self.models(source)
+        models = self.models(source) if any(part.mask & _MAY_BE_MODEL for part in self.parts) else set()
         calls = self.known.everything
         if reach is not None and self.ask is None:
             targets: set[str] = set()
@@ -840,12 +841,14 @@ class _Module:
                 found |= {other for other in index.classes if key in self.above(other)}
         for key in list(found):
             found |= self.above(key)
-        for name in self.class_names:
-            methods = {index.functions[method].name for key in self.class_names[name] for above in self.above(key)
-                       for method in self.by_class.get(above, ())}
-            if any(name in part.names | part.attrs and not methods.isdisjoint(part.attrs) for part in self.parts):
+        for part in self.parts:
+            for name in self.class_names.keys() & part.names | self.class_names.keys() & part.attrs:
                 for key in self.class_names[name]:
-                    found |= self.above(key)
+                    line = self.above(key)
+                    if not line <= found and any(
+                            index.functions[method].name in part.attrs for above in line
+                            for method in self.by_class.get(above, ())):
+                        found |= line
         return found
 
     def dotted_bases(self, source: Source, infos: Iterable[Any] = ()) -> Iterator[str]:
