@@ -473,12 +473,18 @@ def test_config(run: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     assert run("config", "--check", "--isolated").out == "no settings file; the defaults are in force\n"
 
 
-def test_stores_explain_asks_the_analysis(run: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_stores_explain_says_what_the_vocabulary_makes_of_a_line(run: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    from noclobber import explain
+
     write(a="bad")
-    monkeypatch.delattr(analyse, "explain", raising=False)
-    assert run("stores", "explain", "a.py:1").err == "noclobber: explain is not there yet\n"
-    monkeypatch.setattr(analyse, "explain", lambda path, line: [f"{path} at {line}", "a read"], raising=False)
-    assert run("stores", "explain", "a.py:1").out == "a.py at 1\na read\n"
+    monkeypatch.setattr(explain, "explain", lambda path, line, vocabulary: f"{path} at {line}" if line == 1 else None)
+    assert run("stores", "explain", "a.py:1").out == "a.py at 1\n"
+    assert run("stores", "explain", "a.py:2").out == "a.py:2: no call here that the vocabulary knows\n"
+
+
+def test_stores_explain_of_a_file_that_cannot_be_read_fails(run: Any) -> None:
+    write(a="def (")
+    assert run("stores", "explain", "a.py:1").err == "noclobber: a.py: line 1: invalid syntax\n"
 
 
 def test_stores_list_and_check(run: Any, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:

@@ -27,6 +27,7 @@ LAYERS: dict[str, set[str]] = {
     "trace": {"finding", "knowledge", "resolve"},
     "triage": {"knowledge", "resolve"},
     "link": {"trace", "resolve", "knowledge"},
+    "outline": {"trace.ir", "trace.positions", "resolve"},  # resolve's outline once more, from ir
     "checks": {"trace.events", "trace.questions", "finding"},  # what a trace holds, and what rules ask of it
     "fixes": {"trace", "finding"},
     "suppress": {"finding", "knowledge"},
@@ -36,9 +37,10 @@ LAYERS: dict[str, set[str]] = {
     "files": set(),
     "config": {"knowledge", "files"},
     "cache": {"finding"},
-    "analyse": {"finding", "knowledge", "resolve", "trace", "triage", "link", "checks", "fixes", "config", "files"},
+    "analyse": {"finding", "knowledge", "resolve", "trace", "triage", "link", "outline", "checks", "fixes", "config", "files"},
+    "explain": {"analyse", "engine", "knowledge", "resolve", "trace"},
     "engine": {"analyse", "finding", "knowledge", "resolve", "files", "config", "cache", "suppress"},
-    "cli": {"engine", "analyse", "verdict", "report", "config", "files", "knowledge", "finding", "suppress", "baseline", "cache"},
+    "cli": {"engine", "explain", "resolve", "verdict", "report", "config", "files", "knowledge", "finding", "suppress", "baseline", "cache"},
     "flake8": {"engine", "verdict", "config", "files", "knowledge", "finding"},
     "server": {"engine", "verdict", "report", "config", "files", "knowledge", "finding"},
     "dev": {"*"},

@@ -70,16 +70,23 @@ def _newer_syntax(source: Source, error: SourceError, vocabulary: Any, path: str
     deep = token_bound(source)
     if deep is not None:
         return FileResult(path, failures=(Failure("RMW001", path, deep, f"too deeply nested at line {deep}"),), stats=stats)
-    from noclobber.outline import outline
     from noclobber.trace import lower
 
     try:
         excerpt = lower.lower_module(source)
     except lower.LowerError:
         return failure
+    from noclobber.outline import outline
+
     index = outline(source, excerpt)
     stats["slow_path"] = 1.0
-    return _analyse_roots(source, index, tuple(index.functions), vocabulary, path, stats)
+    stats["root_lines"] = float(len(source.lines))
+    return _analyse_roots(source, index, _scopes(index), vocabulary, path, stats)
+
+
+def _scopes(index: Any) -> tuple[str, ...]:
+    """Every scope of a file: the loose statements of the module and of its classes, the functions."""
+    return ("<module>", *(f"<class {key}>" for key in index.classes), *index.functions)
 
 
 def _analyse_roots(source: Source, index: Any, names: Iterable[str], vocabulary: Any, path: str, stats: dict,
@@ -98,7 +105,7 @@ def _analyse_roots(source: Source, index: Any, names: Iterable[str], vocabulary:
 class _Run:
     """The analysis of one file."""
 
-    def __init__(self, source: Source, index: Any, vocabulary: Any, path: str) -> None:
+    def __init__(self, source: Source, index: Any, vocabulary: Any, path: str, walker: Any = None) -> None:
         from noclobber.checks import SLUGS, load
         from noclobber.link import Ask, Module
         from noclobber.trace.values import Values
@@ -113,6 +120,7 @@ class _Run:
         self.claims: dict[tuple, tuple] = {}
         self.walked: dict[Any, tuple] = {}
         self.deep: set[int] = set()
+        self.walker = walker
 
     def root(self, name: str) -> None:
         scope = self.scope(name)
@@ -167,7 +175,7 @@ class _Run:
             return self.walked[scope.key]
         from noclobber.trace.walk import Walker
 
-        walker = Walker(self.ask, self.vocabulary, self.values, self.shared)
+        walker = (self.walker or Walker)(self.ask, self.vocabulary, self.values, self.shared)
         line = getattr(getattr(scope, "info", None), "def_line", 1)
         try:
             trace = walker.walk(scope)
@@ -267,17 +275,28 @@ class _Run:
         )
 
 
-def explain(path: str, line: int) -> Optional[str]:
-    """For `noclobber stores explain PATH:LINE`: which vocabulary entry matched each call on that line. None: nothing there."""
-    return None
+def traces(data: bytes, path: str, vocabulary: Any, only: Optional[str] = None, walker: Any = None) -> Any:
+    """(name, trace, module) of every scope of a file, for contributors and `explain`. Raises SourceError.
 
-
-def traces(data: bytes, path: str, vocabulary: Any, only: Optional[str] = None) -> Any:
-    """(name, trace, module) of every scope of a file, for contributors. Raises SourceError."""
+    `walker`: a class to walk with instead of `trace.walk.Walker`.
+    """
     source = Source.decode(path, data)
-    index, _ = index_module(source)
-    run = _Run(source, index, vocabulary, path)
-    for name in ["<module>", *index.functions]:
+    try:
+        index, _ = index_module(source)
+    except SourceError as error:
+        from noclobber.trace import lower
+
+        if error.reason != "syntax" or token_bound(source) is not None:
+            raise
+        try:
+            excerpt = lower.lower_module(source)
+        except lower.LowerError:
+            raise error from None
+        from noclobber.outline import outline
+
+        index = outline(source, excerpt)
+    run = _Run(source, index, vocabulary, path, walker)
+    for name in _scopes(index):
         if only is not None and name != only:
             continue
         scope = run.scope(name)

@@ -719,16 +719,15 @@ def _stores_explain(options: argparse.Namespace) -> int:
         raise Failed("explain needs PATH:LINE, such as `noclobber stores explain src/pay.py:42`")
     if not os.path.isfile(path):
         raise Failed(f"{path}: no such file")
-    from noclobber import analyse
+    config = _resolver(options).for_path(path)
+    from noclobber.explain import explain
+    from noclobber.resolve import SourceError
 
-    explain = getattr(analyse, "explain", None)
-    if explain is None:
-        raise Failed("explain is not there yet")
-    text = explain(path, int(line))
-    if not text:
-        print(f"{options.argument}: no call here that the vocabulary knows")
-        return OK
-    print(text if isinstance(text, str) else "\n".join(text))
+    try:
+        text = explain(path, int(line), config.vocabulary)
+    except (OSError, SourceError) as error:
+        raise Failed(f"{path}: {getattr(error, 'strerror', None) or error}") from None
+    print(text or f"{options.argument}: no call here that the vocabulary knows")
     return OK
 
 

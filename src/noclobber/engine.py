@@ -107,7 +107,7 @@ def run(
         if own.settings.force_exclude and files.Excluder(own).named(absolute, False):
             return RunResult([], excluded=1, cwd=configs.cwd, seconds=time.perf_counter() - started)
         own.vocabulary  # noqa: B018  a mistake in it is to be raised here
-        items = [_on_big_stack(lambda: analyse_item(data, files.display(absolute, configs.cwd), own))]
+        items = [on_big_stack(lambda: analyse_item(data, files.display(absolute, configs.cwd), own))]
         return RunResult(items, cwd=configs.cwd, seconds=time.perf_counter() - started)
     collected = files.collect(paths, configs)
     for own in {id(found.config): found.config for found in collected.files}.values():
@@ -209,7 +209,7 @@ def _read(found: files.Found) -> Item:
     return analyse_item(data, found.path, found.config)
 
 
-def _on_big_stack(work: Callable[[], T]) -> T:
+def on_big_stack(work: Callable[[], T]) -> T:
     """The result of `work()`, run on a thread whose stack fits deep code, with a recursion limit to match.
 
     Interrupting the caller interrupts the wait; the thread is a daemon and ends with its current file.
@@ -252,7 +252,7 @@ def _serial(found: Sequence[files.Found], progress: Callable[[int, int], None]) 
     if not found:
         return items
     try:
-        _on_big_stack(work)
+        on_big_stack(work)
     finally:
         stop.set()
     return items
@@ -281,7 +281,7 @@ def _work(chunk: list[tuple[str, str, int]]) -> list[tuple[Any, ...]]:
             done.append((item.result, item.pragmas, dict(item.noqa), item.lines, item.seconds))
         return done
 
-    return _on_big_stack(body)
+    return on_big_stack(body)
 
 
 class _Pool:
