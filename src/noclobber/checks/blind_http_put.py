@@ -4,7 +4,7 @@ from __future__ import annotations
 from typing import Iterator
 
 from noclobber.trace.events import Trace
-from noclobber.trace.questions import Claim, Mark, blind_writes, flow, held_doubts, rejected
+from noclobber.trace.questions import Claim, Mark, blind_writes, flow, held_doubts, help_of, rejected
 
 
 def check(trace: Trace) -> Iterator[Claim]:
@@ -19,7 +19,7 @@ def check(trace: Trace) -> Iterator[Claim]:
                      Mark("write", write.site, "sent back; a change made since the read is overwritten")],
             guards=rejected(trace, read, write),
             record=what,
-            help="send the response's ETag back: headers={\"If-Match\": response.headers[\"ETag\"]}, and on 412 read again and compute again",
+            help=help_of(write, "send the response's ETag back: headers={\"If-Match\": response.headers[\"ETag\"]}, and on 412 read again and compute again"),
             teach=f"[[tool.noclobber.store]] with last_writer_wins = true, if the last writer may win at `{what}`",
             doubts=write.doubts | held_doubts(read, write) | (frozenset(("maybe-same",)) if answer == "maybe" else frozenset()),
             values=(("value", "the document"), ("changed", "its own change")),

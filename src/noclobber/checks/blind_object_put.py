@@ -4,7 +4,7 @@ from __future__ import annotations
 from typing import Iterator
 
 from noclobber.trace.events import Trace
-from noclobber.trace.questions import Claim, Mark, blind_writes, flow, held_doubts, rejected
+from noclobber.trace.questions import Claim, Mark, blind_writes, flow, held_doubts, help_of, rejected
 
 
 def check(trace: Trace) -> Iterator[Claim]:
@@ -17,7 +17,7 @@ def check(trace: Trace) -> Iterator[Claim]:
                      Mark("write", write.site, "overwritten; a change made since the read is lost")],
             guards=rejected(trace, read, write),
             record=what,
-            help="pass the ETag of the read: put_object(…, IfMatch=response[\"ETag\"]), and on PreconditionFailed read again and compute again",
+            help=help_of(write, "pass the ETag of the read: put_object(…, IfMatch=response[\"ETag\"]), and on PreconditionFailed read again and compute again"),
             teach="[[tool.noclobber.store]] with last_writer_wins = true, if the last writer may win here",
             doubts=write.doubts | held_doubts(read, write) | (frozenset(("maybe-same",)) if answer == "maybe" else frozenset()),
             values=(("value", "the object"), ("changed", "its own change")),

@@ -4,7 +4,7 @@ from __future__ import annotations
 from typing import Iterator
 
 from noclobber.trace.events import Trace
-from noclobber.trace.questions import Claim, Mark, blind_writes, column_of, flow, held_doubts, rejected
+from noclobber.trace.questions import Claim, Mark, blind_writes, column_of, flow, help_of, held_doubts, rejected
 
 
 def check(trace: Trace) -> Iterator[Claim]:
@@ -19,8 +19,8 @@ def check(trace: Trace) -> Iterator[Claim]:
                      Mark("write", write.site, "written back; nothing notices a write in between")],
             guards=rejected(trace, read, write),
             record=what,
-            help=f"let the database compute it (`SET {field} = {field} + …`), lock the row with SELECT … FOR UPDATE, or add the version "
-                 "that was read to WHERE and check that one row was updated",
+            help=help_of(write, f"let the database compute it (`SET {field} = {field} + …`), lock the row with SELECT … FOR UPDATE, or add the version "
+                 "that was read to WHERE and check that one row was updated", field, write.record.label),
             teach=f"locking_reader = [\"name_of_your_helper\"]  # [tool.noclobber.patterns]: readers that lock `{write.record.label}`",
             doubts=write.doubts | held_doubts(read, write) | (frozenset(("maybe-same",)) if answer == "maybe" else frozenset()),
             values=(("value", what), ("changed", f"`{field}`")),

@@ -4,7 +4,7 @@ from __future__ import annotations
 from typing import Iterator
 
 from noclobber.trace.events import Trace
-from noclobber.trace.questions import Claim, Mark, derived_changes, derived_updates, held_doubts, rejected
+from noclobber.trace.questions import Claim, Mark, derived_changes, derived_updates, held_doubts, help_of, rejected
 
 
 def check(trace: Trace) -> Iterator[Claim]:
@@ -21,7 +21,7 @@ def check(trace: Trace) -> Iterator[Claim]:
                      *([Mark("write", write.site, "written to the row")])],
             guards=rejected(trace, start, write),
             record=what,
-            help=found.help or f"let the database compute it: `F(\"{field}\") + …` with update_fields=[\"{field}\"], or load the row under a lock",
+            help=help_of(write, "let the database compute the new value of `{field}`, or load the row under a lock", field, label),
             teach="locking_reader = [\"name_of_your_helper\"]  # [tool.noclobber.patterns]: readers that lock the row",
             doubts=write.doubts | held_doubts(start, write) | found.doubts,
             values=(("value", what), ("changed", f"`{field}`")),

@@ -113,11 +113,12 @@ class Write(Event):
     preconditions; outcome: how a refusal shows: 'count' | 'row' | 'raises' | 'status' | 'result' | 'none'; conflict: tuple of
     exception names a refusal raises; changes: {(number of the Change event, path from the object)} that it persists; columns_known: it writes only
     `columns`; base: origins of the written object itself; entry: (kind, id) of the vocabulary entry; unit: a flush of a unit of work (stands at the change); text: 'sql'
-    where SQL text was run, 'builder' for a statement object; conflict_handled: some test asks for the refusal by its code.
+    where SQL text was run, 'builder' for a statement object; conflict_handled: some test asks for the refusal by its code; help: the repair
+    in this library's own terms, `{field}` and `{record}` to be filled.
     """
 
     __slots__ = ("record", "verb", "payload", "columns", "preconditions", "outcome", "conflict", "changes", "full", "entry", "unit",
-                 "base", "doubts", "commit", "open_where", "self_columns", "text", "conflict_handled")
+                 "base", "doubts", "commit", "open_where", "self_columns", "text", "conflict_handled", "help")
     kind = "write"
 
     @property

@@ -217,6 +217,11 @@ def is_stale_in(loop: Loop, origins: Iterable[Origin], trace: Trace, accept: Any
     return outside
 
 
+def help_of(write: Write, general: str, field: str = "", record: str = "") -> str:
+    """The repair in the library's own terms where the vocabulary has a line for it, else in general ones."""
+    return (write.help or general).replace("{field}", field).replace("{record}", record)
+
+
 def flow(trace: Trace, read: Read, write: Write) -> list:
     """The changes between read and write through which the value went, as related places."""
     marks = []

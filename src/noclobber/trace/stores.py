@@ -370,7 +370,7 @@ class Stores(SqlRunner, Orm):
         event = self.event(
             Write, node, state, extra, record=record, verb=verb, payload=payload, columns=columns, preconditions=preconditions, outcome=outcome,
             conflict=raised, changes=changes, full=full, entry=(spec.entry.kind, spec.entry.id) if spec is not None else ("", ""), unit=unit, base=base,
-            doubts=doubts, commit=None, open_where=open_where, self_columns=self_columns, text=text, conflict_handled=False,
+            doubts=doubts, commit=None, open_where=open_where, self_columns=self_columns, text=text, conflict_handled=False, help=(spec.get("help") or "") if spec is not None else "",
         )
         event.preconditions = preconditions
         n = event.n
@@ -857,7 +857,7 @@ class Stores(SqlRunner, Orm):
                     Write, node, state, "pattern", record=record, verb="replace", payload=self.values.derived([self.flat(state, v) for v in others] or [self.values.unknown]),
                     columns=None, preconditions=(Precondition("witness", keyword, value),), outcome="raises", conflict=frozenset(("*conflict",)), changes=NOTHING,
                     full=False, entry=("", ""), unit=False, base=NOTHING, doubts=frozenset(("name-only",)), commit=None, open_where=False,
-                    self_columns=NOTHING, text="", conflict_handled=False,
+                    self_columns=NOTHING, text="", conflict_handled=False, help="",
                 )
                 state.won -= {event.n}
                 state.lost -= {event.n}
