@@ -696,7 +696,9 @@ def test_interrupting_the_process(here: Path) -> None:
         stderr=subprocess.PIPE,
         text=True,
     )
-    time.sleep(1.0)  # it waits for the pipe's writer
+    writer = os.open(here / "pipe.py", os.O_WRONLY)  # returns when it has opened the pipe, and now waits for what is in it
+    time.sleep(0.2)
     running.send_signal(signal.SIGINT)
     out, err = running.communicate(timeout=20)
+    os.close(writer)
     assert (running.returncode, out, err) == (130, "", "noclobber: interrupted\n")
