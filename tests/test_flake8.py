@@ -200,7 +200,7 @@ def test_own_options_from_flake8s_settings(folder: Path) -> None:
 
 
 @pytest.mark.parametrize("arguments, words", [
-    (("--noclobber-select", "RMW999"), "RMW999"),
+    (("--noclobber-select", "RMW999"), "unknown rule `RMW999` in option `--noclobber-select`"),
     (("--noclobber-min-confidence", "sure"), "sure"),
     (("--noclobber-config", "missing.toml"), "missing.toml"),
 ])

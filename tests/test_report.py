@@ -95,7 +95,7 @@ error[RMW101] blind-sql-update: `accounts.balance` is overwritten from an earlie
       B  line 6  writes `new`      accounts.balance: 80
   = help: let the database do it: SET balance = balance - %s
   = also: check-then-act, unchecked-rowcount
-  = teach: if this is guarded where noclobber cannot see it, say so once:
+  = teach: if this is guarded where noclobber cannot see it:
     [[tool.noclobber.lock]]
     id = "x"
   = confidence: medium (the two keys are not provably the same) · noclobber rule RMW101 · URL
@@ -198,12 +198,31 @@ def test_a_very_long_line_is_cut_around_what_is_marked() -> None:
     assert line[caret.index("^") :][:4] == "save" and caret.count("^") == 4
 
 
-def test_gaps_are_shown() -> None:
-    shown = text("full", judge(finding()))
-    assert (
-        "4 |     row = cur.execute(SELECT)\n  |           ------------- value read here\n...\n"
-        "6 |     cur.execute(UPDATE, (new, src))\n" in shown
-    )
+def test_short_gaps_are_bridged_and_long_ones_shown_as_such() -> None:
+    read = Related("read", place(1, 1, 5), "read here")
+
+    def gap(size: int) -> str:
+        source = ["read()", *(f"step({number})" for number in range(size)), "save()"]
+        found = replace(finding(related=(read,)), place=place(size + 2, 1, 5))
+        return text("full", judge(found), lambda path: source).split("\n   |\n")[0].split("\n  |\n")[1]
+
+    head, tail = "1 | read()\n  | ---- read here\n", "save()\n  | ^^^^"
+    assert gap(0) == f"{head}2 | {tail}"
+    assert gap(1) == f"{head}2 | step(0)\n3 | {tail}"
+    assert gap(2) == f"{head}2 | step(0)\n3 | step(1)\n4 | {tail}"
+    assert gap(3) == f"{head}...\n5 | {tail}"
+
+
+def test_blank_and_long_lines_between_are_cut() -> None:
+    read = Related("read", place(1, 1, 5), "read here")
+    source = ["read()", "", "x" * 300, "save()"]
+    shown = text("full", judge(replace(finding(related=(read,)), place=place(4, 1, 5))), lambda path: source).split("\n")
+    assert "2 |" in shown and "3 | " + "x" * 160 + " …" in shown
+
+
+def test_a_script_has_no_function() -> None:
+    assert "--> src/pay.py:6:5  at module level\n" in text("full", judge(finding(function="<module>")))
+    assert "--> src/pay.py:6:5  in transfer()\n" in text("full", judge(finding(function="transfer")))
 
 
 def test_message_cannot_break_out_of_its_line() -> None:

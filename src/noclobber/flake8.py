@@ -78,7 +78,10 @@ class Plugin:
             try:
                 cls._resolver()
             except Exception as error:  # ConfigError, KnowledgeError: flake8 says it in one line and ends
-                raise ExecutionError(f"noclobber: {error}") from error
+                said = str(error)
+                for name in ("select", "min-confidence"):  # under the names that flake8's users know
+                    said = said.replace(f"option `--{name}`", f"option `--noclobber-{name}`")
+                raise ExecutionError(f"noclobber: {said}") from error
 
     @classmethod
     def _resolver(cls) -> Any:

@@ -20,7 +20,7 @@ def check(trace: Trace) -> Iterator[Claim]:
             guards=rejected(trace, read, write),
             record=what,
             help=help_of(write, "send the response's ETag back: headers={\"If-Match\": response.headers[\"ETag\"]}, and on 412 read again and compute again"),
-            teach=f"[[tool.noclobber.store]] with last_writer_wins = true, if the last writer may win at `{what}`",
+            teach=f'disable = ["{write.entry[1]}"]  # [tool.noclobber]: where the last writer may win in every document reached through it',
             doubts=write.doubts | held_doubts(read, write) | (frozenset(("maybe-same",)) if answer == "maybe" else frozenset()),
             values=(("value", "the document"), ("changed", "its own change")),
         )

@@ -18,7 +18,7 @@ def check(trace: Trace) -> Iterator[Claim]:
             guards=rejected(trace, read, write),
             record=what,
             help=help_of(write, "pass the ETag of the read: put_object(…, IfMatch=response[\"ETag\"]), and on PreconditionFailed read again and compute again"),
-            teach="[[tool.noclobber.store]] with last_writer_wins = true, if the last writer may win here",
+            teach=f'disable = ["{write.entry[1]}"]  # [tool.noclobber]: where the last writer may win in every object of this store',
             doubts=write.doubts | held_doubts(read, write) | (frozenset(("maybe-same",)) if answer == "maybe" else frozenset()),
             values=(("value", "the object"), ("changed", "its own change")),
         )

@@ -31,6 +31,6 @@ def check(trace: Trace) -> Iterator[Claim]:
                          *([Mark("conflict", refusal.site, "may be refused after the effect")] if refusal is not None else [])],
                 record=what,
                 help=f"send the {thing} after the write has succeeded (after the loop, or before the return that ends it), or give it an idempotency key made before the loop",
-                teach="[[tool.noclobber.effect]] with idempotent_if, or a call that is no effect: list it under harmless",
+                teach=f'disable = ["{effect.entry[1]}"]  # [tool.noclobber]: where none of its calls does harm when it is repeated',
                 values=(("value", what), ("changed", what), ("effect", what), ("write", what)),
             )

@@ -1,9 +1,9 @@
 """RMW202: a field of a loaded object (JSON, list, text, state) is derived from the loaded row and saved."""
 from __future__ import annotations
 
-from typing import Iterator
+from typing import Iterator, Optional
 
-from noclobber.trace.events import Trace
+from noclobber.trace.events import Change, Read, Trace
 from noclobber.trace.questions import Claim, Mark, derived_changes, derived_updates, held_doubts, rejected
 
 
@@ -13,10 +13,11 @@ def check(trace: Trace) -> Iterator[Claim]:
             continue
         write, start, field, label = found.write, found.start, found.field, found.label
         what = f"{label}.{field}"
+        read = found.read or _loaded(trace, found.change)
         yield Claim(
             "orm-derived-save", found.site, write,
             f"`{what}` is derived from the loaded row and saved: a change made since the load is overwritten",
-            related=[*([Mark("read", found.read.site, f"`{label}` is loaded here")] if found.read is not None else []),
+            related=[*([Mark("read", read.site, f"`{label}` is loaded here")] if read is not None else []),
                      *([Mark("change", found.change.site, f"`{field}` is changed from what was loaded")] if found.change is not None else []),
                      *([Mark("write", write.site, "written to the row")])],
             guards=rejected(trace, start, write),
@@ -27,3 +28,9 @@ def check(trace: Trace) -> Iterator[Claim]:
             values=(("value", what), ("changed", f"`{field}`")),
             obj=found.obj,
         )
+
+
+def _loaded(trace: Trace, change: Optional[Change]) -> Optional[Read]:
+    """The read that the changed part came from (`row.tags.append(word)` changes the list, not the row)."""
+    reads = [trace.events[origin.n] for origin in change.base if origin.kind == "read"] if change is not None else []
+    return max((read for read in reads if isinstance(read, Read)), key=lambda read: read.n, default=None)

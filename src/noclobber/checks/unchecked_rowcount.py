@@ -21,7 +21,7 @@ def check(trace: Trace) -> Iterator[Claim]:
             related=[Mark("write", write.site, f"updates no row when `{condition}` is not what was expected")],
             record=f"{write.record.label}.{condition}",
             help="look at the outcome: `if cursor.rowcount != 1: raise …` (with RETURNING: test the returned row)",
-            teach="a helper that checks the count: pass the cursor to it, or return it",
+            teach="pass the cursor to the helper that checks its count, or return it",
             doubts=write.doubts,
             values=(("value", f"{write.record.label}.{condition}"), ("changed", "its change")),
         )

@@ -14,6 +14,8 @@ TAB = 4
 #: Longer lines are cut around what is marked.
 LONGEST = 160
 CONTEXT = 60
+#: So many lines between two marked ones are shown; more are left out.
+BRIDGE = 2
 MANY = 50
 #: What a place of this role is, where the finding does not say.
 WORDS = {
@@ -65,7 +67,7 @@ def _finding(finding: Any, page: Any, lines: Lines, first: bool) -> list[Row]:
     if finding.suppressed:
         head.insert(0, ("suppressed ", "dim"))
     rows: list[Row] = [head]
-    where = f"  in {finding.function}()" if finding.function else ""
+    where = _scope(finding.function)
     rows.append([(f"{pad}--> ", "gutter"), (f"{one_line(place.path)}:{place.line}:{place.column}{where}", "")])
     drawn = False
     for path, group in marks.items():
@@ -91,6 +93,13 @@ def _finding(finding: Any, page: Any, lines: Lines, first: bool) -> list[Row]:
         rows.append([(f"{pad} = ", "gutter"), (f"{name}:", "bold"), (f" {one_line(body[0])}".rstrip(), "")])
         rows += [[(f"{pad}   {one_line(line)}", "")] for line in body[1:]]
     return rows
+
+
+def _scope(function: str) -> str:
+    """Where the finding stands, in words."""
+    if function.startswith("<module"):
+        return "  at module level"
+    return f"  in {function}()" if function else ""
 
 
 def _notes(finding: Any, page: Any, first: bool) -> list[tuple[str, str]]:
@@ -121,7 +130,7 @@ def _notes(finding: Any, page: Any, first: bool) -> list[tuple[str, str]]:
     if finding.also:
         notes.append(("also", ", ".join(finding.also)))
     if finding.teach:
-        notes.append(("teach", f"if this is guarded where noclobber cannot see it, say so once:\n{finding.teach}"))
+        notes.append(("teach", f"if this is guarded where noclobber cannot see it:\n{finding.teach}"))
     if finding.suppressed:
         notes.append(("suppressed", _suppressed(finding)))
     reasons = [DOUBTS.get(reason) or CAP_REASONS.get(reason, reason) for reason in sorted(finding.doubts)]
@@ -198,7 +207,10 @@ def _snippet(marks: list[_Mark], text: Any, gutter: int) -> list[Row]:
     for number in sorted({mark.line for mark in marks}):
         if not 1 <= number <= len(text):
             continue
-        if last and number > last + 1:
+        between = range(last + 1, number) if last else ()
+        if len(between) <= BRIDGE:  # what happens between a read and its write is mostly the change
+            rows += [_source(line, text[line - 1], gutter) for line in between]
+        else:
             rows.append([("...", "gutter")])
         last = number
         here = [mark for mark in marks if mark.line == number]
@@ -233,6 +245,14 @@ def _snippet(marks: list[_Mark], text: Any, gutter: int) -> list[Row]:
                 ]
             )
     return rows
+
+
+def _source(number: int, source: str, gutter: int) -> Row:
+    """A line without marks."""
+    cells = [_cell(char) for char in source.rstrip()]
+    high = len(cells) if sum(columns for _, columns in cells) <= LONGEST else LONGEST
+    text = "".join(cell for cell, _ in cells[:high]) + (" …" if high < len(cells) else "")
+    return [(f"{number:>{gutter}} | ".rstrip() if not text else f"{number:>{gutter}} | ", "gutter"), (text, "")]
 
 
 def _cell(char: str) -> tuple[str, int]:
