@@ -562,16 +562,10 @@ def test_helpers_that_share_the_work_make_their_caller_the_root():
     assert run(text, "read write").roots == ("f",)
 
 
-def test_a_caller_of_one_complete_callee_is_no_root():
-    text = "def f(c):\n    c.fetchone()\n    c.save()\ndef g(c): f(c)\ndef h(c): g(c)\n"
-    assert run(text, "read write").roots == ("f",)
-
-
-def test_a_caller_with_an_atom_or_a_second_edge_of_the_set_is_a_root():
-    text = "def f(c):\n    c.fetchone()\n    c.save()\ndef rd(c): c.fetchone()\n"
-    assert run(text + "def g(c):\n    c.fetchone()\n    f(c)\n", "read write").roots == ("f", "g")
-    assert run(text + "def g(c):\n    rd(c)\n    f(c)\n", "read write").roots == ("f", "g")
-    assert run(text + "def g(c):\n    c.send_mail()\n    f(c)\n", "read write").roots == ("f",)
+def test_callers_of_a_complete_callee_are_roots():
+    """What a caller hands in may be what tells the callee's calls."""
+    text = "def f(c):\n    c.fetchone()\n    c.save()\ndef g(c): f(c)\ndef h(c): g(c)\ndef k(c): c.fetchone()\n"
+    assert run(text, "read write").roots == ("f", "g", "h")
 
 
 def test_constants_are_no_callee():
@@ -641,7 +635,7 @@ def test_ask_kinds_of_imported_targets():
         and got.kinds["k"] == {"write"}
         and got.kinds["local"] == {"write"}
     )
-    assert got.roots == ("f",), "a single imported callee with the whole set is the root, in its own module"
+    assert got.roots == ("f", "h")
     assert len(asked) == len(set(asked)), "each target is asked about once"
 
 
@@ -717,7 +711,7 @@ def test_hostile_modules_pass(text):
 
 def test_a_long_chain_of_calls_settles():
     got = run("".join(f"def f{n}(): f{n + 1}()\n" for n in range(3000)) + "def f3000(): x.save()\n", "write")
-    assert got.kinds["f0"] == {"write"} and got.roots == ("f3000",)
+    assert got.kinds["f0"] == {"write"} and got.roots[0] == "f0" and got.roots[-1] == "f3000"
 
 
 def test_the_real_vocabulary():

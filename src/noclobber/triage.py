@@ -12,13 +12,12 @@ import ast
 import builtins
 import re
 import sys
-from unicodedata import normalize
 from ast import (AnnAssign, Assign, AsyncFor, AsyncFunctionDef, AsyncWith, Attribute, AugAssign, Call, ClassDef,
                  Constant, Dict, Expr, For, FunctionDef, Lambda, Load, Name, Subscript, While, With)
 from dataclasses import dataclass, field, replace
 from fnmatch import fnmatchcase
-from operator import itemgetter
 from typing import Any, Callable, Iterable, Iterator
+from unicodedata import normalize
 from weakref import WeakKeyDictionary
 
 from noclobber.resolve import (ModuleIndex, Source, SourceError, absolute, cookie, dotted, dotted_text,
@@ -27,8 +26,8 @@ from noclobber.resolve import (ModuleIndex, Source, SourceError, absolute, cooki
 FAMILIES = ("sql", "http", "object", "document", "key", "accessor", "file")
 #: `knowledge.tables` says what each means; not imported, since a run needs nothing else of it.
 KINDS = ("read", "write", "conditional", "create", "delete", "lock", "unlock", "begin", "replay", "effect", "policy",
-         "conflict", "tool", "schema", "dump", "makekey", "change", "subscript", "row-change", "recursion", "precondition", "witness", "record-read",
-         "versioned",
+         "conflict", "tool", "schema", "dump", "makekey", "change", "subscript",
+         "row-change", "recursion", "precondition", "witness", "record-read", "versioned",
          *(f"{family}-{kind}" for family in FAMILIES for kind in ("read", "write")),
          "sql-run", "sql-conditional", "sql-built",
          "orm-read", "orm-session-read", "orm-update", "orm-persist", "orm-flush")
@@ -113,8 +112,8 @@ _SQL = re.compile(
 _SQL_KINDS = {"locks": ("lock",), "change": ("write", "conditional", "sql-write", "sql-conditional"),
               "create": ("write", "conditional", "create", "sql-write"), "clause": ("sql-conditional",),
               "merge": ("write", "conditional", "create", "sql-write", "sql-conditional"),
-              "delete": ("write", "conditional", "delete", "sql-conditional"), "read": ("read", "sql-read", "record-read"),
-              "begin": ("begin",), "condition": ("conditional", "precondition")}
+              "delete": ("write", "conditional", "delete", "sql-conditional"),
+              "read": ("read", "sql-read", "record-read"), "begin": ("begin",), "condition": ("conditional", "precondition")}
 
 
 def _mask(kinds: Iterable[str]) -> int:
@@ -322,7 +321,8 @@ def _scan(nodes: list, known: _Names, imports: tuple[dict[str, str], ...], self_
           loose: bool = False, shadows: frozenset[str] = frozenset(), is_class: bool = False) -> _Part:
     """One pass over statements or expressions.
 
-    `self_name`: the first parameter of a method; `is_class`: it is the class. `new`: plain stores on it make a new record (`__init__`), no change.
+    `self_name`: the first parameter of a method; `is_class`: it is the class. `new`: plain stores on it make a new
+    record (`__init__`), no change.
     `loose`: leave out defs and classes, which are scopes of their own. `shadows`: names of builtins that the module
     binds.
     """
@@ -1032,7 +1032,9 @@ def roots(source: Source, tree: ast.Module, index: ModuleIndex, vocabulary: Any,
     kinds = dict(atoms)
     kinds.update(("→" + target, mask) for target, mask in asked.items())
     _settle(kinds, edges)
-    found_roots = [name for name in edges if _is_root(name, needs, kinds, atoms, edges)]
+    # Also where one callee brings everything: what the caller hands it (a session, a query, a key) tells what it does
+    # to which record.
+    found_roots = [name for name in edges if any(not need & ~kinds[name] for need in needs)]
     found_roots.sort(key=lambda name: _line(index, name))
     root_lines = min(sum(module.lines[name] for name in found_roots), len(source.lines))
     return Triage(
@@ -1100,20 +1102,6 @@ def _needs(pages: Iterable[Any]) -> list[int]:
             _NEEDS.clear()
         found = _NEEDS[key] = sorted(masks)
     return found
-
-
-def _is_root(name: str, needs: list[int], kinds: dict[str, int], atoms: dict[str, int],
-             edges: dict[str, dict[str, int]]) -> bool:
-    whole = kinds[name]
-    for need in needs:
-        if whole & need != need:
-            continue
-        if atoms[name] & need or not need:
-            return True
-        bringing = [mask for mask in (kinds[target] & passed & need for target, passed in edges[name].items()) if mask]
-        if bringing != [need]:  # one single edge with all of it: the callee is the root
-            return True
-    return False
 
 
 # --- before the parse --------------------------------------------------------------------------------------------

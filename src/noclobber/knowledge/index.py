@@ -92,7 +92,8 @@ def _openers(entry: dict, extra_types: list[str]) -> tuple[list[str], list[str],
     """
     fields = entry["fields"]
     types = [*fields.get("types", ()), *extra_types]
-    words = [glob.rpartition(".")[2] for glob in (*fields.get("names", ()), *(type_ for type_ in types if "*" in type_))]
+    words = [*fields.get("names", ()), *(type_ for type_ in types if "*" in type_)]
+    words = [glob.rpartition(".")[2] for glob in words]
     rows = {}
     if entry["kind"] == "orm":
         rows = {name: list(fields.get(name, ())) for name in ("base", "manager", "model_modules")}
@@ -101,9 +102,8 @@ def _openers(entry: dict, extra_types: list[str]) -> tuple[list[str], list[str],
         rows["markers"] = [
             marker.rpartition("[")[2].strip("[]'\"").rpartition(".")[2] for marker in fields.get("version_markers", ())
         ]
-        rows["keywords"] = sorted(
-            {param[0] for op, data, _ in specs_of(entry) if op == "persist" for param in data[1] if param[1] == "columns"}
-        )
+        params = [param for op, data, _ in specs_of(entry) if op == "persist" for param in data[1]]
+        rows["keywords"] = sorted({param[0] for param in params if param[1] == "columns"})
     unit = f"{entry['kind']}:{entry['id']}" if fields.get("unit_of_work") else ""
     return [type_ for type_ in types if "*" not in type_], words, rows, unit
 
