@@ -350,6 +350,8 @@ TRY = "\nTry: noclobber check --help"
         (["rule", "RMW1O1"], "unknown rule `RMW1O1`; did you mean `RMW101`?"),
         (["rule", "blind-sql-updat"], "unknown rule `blind-sql-updat`; did you mean `blind-sql-update`?"),
         (["config", "nowhere"], "nowhere: no such file or directory"),
+        (["stores"], "which action? list, check FILE or explain PATH:LINE\nTry: noclobber stores --help"),
+        (["stores", "lst"], "unknown action `lst`; a similar one exists: `list`\nTry: noclobber stores --help"),
         (["stores", "explain", "a.py"], "explain needs PATH:LINE, such as `noclobber stores explain src/pay.py:42`"),
         (["stores", "explain", "b.py:3"], "b.py: no such file"),
         (

@@ -669,7 +669,8 @@ def _toml(value: Any) -> str:
 
 def _stores(arguments: list[str]) -> int:
     parser = _Parser("stores")
-    parser.add_argument("action", choices=("list", "check", "explain"))
+    actions = {"list": _stores_list, "check": _stores_check, "explain": _stores_explain}
+    parser.add_argument("action", nargs="?", default="", metavar="|".join(actions))
     parser.add_argument(
         "argument", nargs="?", metavar="FILE | PATH:LINE", help="check: a vocabulary file; explain: a place in the code"
     )
@@ -681,7 +682,10 @@ def _stores(arguments: list[str]) -> int:
     )
     parser.add_argument("--isolated", action="store_true", help="read no settings file")
     options = parser.parse(arguments)
-    return {"list": _stores_list, "check": _stores_check, "explain": _stores_explain}[options.action](options)
+    if options.action not in actions:
+        said = f"unknown action `{options.action}`{_nearest(options.action, list(actions))}" if options.action else "which action"
+        parser.error(f"{said}? list, check FILE or explain PATH:LINE" if not options.action else said)
+    return actions[options.action](options)
 
 
 def _stores_list(options: argparse.Namespace) -> int:
