@@ -97,11 +97,11 @@ def _openers(entry: dict, extra_types: list[str]) -> tuple[list[str], list[str],
     rows = {}
     if entry["kind"] == "orm":
         rows = {name: list(fields.get(name, ())) for name in ("base", "manager", "model_modules")}
-        # `save(update_fields=[…])` says by itself whose row it writes
         # `__mapper_args__['version_id_col']`, `concurrency.fields.IntegerVersionField`
         rows["markers"] = [
             marker.rpartition("[")[2].strip("[]'\"").rpartition(".")[2] for marker in fields.get("version_markers", ())
         ]
+        # `save(update_fields=[…])` says by itself whose row it writes
         params = [param for op, data, _ in specs_of(entry) if op == "persist" for param in data[1]]
         rows["keywords"] = sorted({param[0] for param in params if param[1] == "columns"})
     unit = f"{entry['kind']}:{entry['id']}" if fields.get("unit_of_work") else ""
