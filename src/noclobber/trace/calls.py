@@ -704,6 +704,8 @@ class Calls:
             origins |= {_weak(o) for o in self.deep(state, value)}
         if method:
             mine = self.deep(state, receiver)
+            if self.is_query_method(name):
+                mine = frozenset(_weak(o) for o in mine)  # `order.lines.count()`: of other rows
             origins |= {o.at("()") if o.kind != "read" else o for o in mine} if receiver.typ or receiver.ref else mine
         origins.discard(CONST)
         origins.discard(UNKNOWN)
@@ -921,7 +923,7 @@ def _is_function(value: Value) -> bool:
 
 def _weak(origin: Origin) -> Origin:
     """Through an opaque call: derived, but not in sight (DESIGN: as the argument of an opaque call a sibling field does not count)."""
-    return origin if origin.path and origin.path[-1] == "()" else origin.at("()")
+    return origin if origin.path and origin.path[-1] in ("()", "(.)") else origin.at("()")
 
 
 def _receiver_sub(node: Any) -> Any:

@@ -391,6 +391,11 @@ class Evaluator:
         """`a | b`, `a + b` of containers: a new container with the members of both."""
         fields: dict = {}
         elem: Optional[Value] = None
+        known = self.known_items(left, state)
+        if known and node.op == "+":
+            tail = self.member(right, state)
+            whole = self.container(node, "list", state, {f"[{i}]": v for i, v in enumerate(known)}, tail)
+            return self.values.replace(whole, origins=(whole.origins | left.origins | right.origins) - {CONST} or whole.origins)
         for side in (left, right):
             mapping = self.mapping_items(side, state)
             is_dict = any(state.heap[oid].kind == "dict" for oid in side.objs if oid in state.heap)

@@ -693,6 +693,13 @@ class Orm:
                 break
         return result
 
+    def is_query_method(self, name: str) -> bool:
+        known = self.shared.get("query methods")
+        if known is None:
+            known = self.shared["query methods"] = frozenset(
+                s.signature.last for entry in self.vocabulary.entries("orm") for s in entry.specs if s.op in ("filter", "many", "scalar", "check_exists"))
+        return name in known
+
     def vocabulary_has_instance_method(self, name: str) -> bool:
         known = self._instance_methods
         if known is None:

@@ -58,7 +58,7 @@ def column_of(trace: Trace, origin: Origin) -> Optional[str]:
     if origin.kind != "read" or not origin.path:
         return None
     step = str(origin.path[0])
-    if step in ("[*]", "()"):
+    if step in ("[*]", "()", "(.)"):
         return None
     name = step.strip("[]")
     if step.startswith("[") and name.lstrip("-").isdigit():
@@ -315,11 +315,11 @@ def _kind_of(change: Change, path: tuple, bases: frozenset) -> Optional[str]:
             if origin.kind != base.kind or origin.n != base.n or origin.path[:len(base.path)] != base.path or len(origin.path) <= len(base.path):
                 continue
             rest = origin.path[len(base.path):]
-            step, opaque = str(rest[0]), rest[-1] == "()"
+            step, opaque = str(rest[0]), rest[-1] in ("()", "(.)")
             if step == field:
                 if len(path) == 1 and origin in value.same:
                     continue  # written back as it was, or a default for an empty field
-                if opaque and len(rest) > 2:
+                if opaque and len(rest) > 2 or rest[-1] == "(.)":
                     continue  # an id inside it was given to some call: what came back is not made of the field
                 return "derived"
             if opaque or len(path) > 1 or step in _IDENTITY or step.endswith(("_id", "()")) or step == "…" or step.isupper() or step.startswith("_"):
@@ -336,11 +336,12 @@ def derived_updates(trace: Trace) -> Iterator[Derived]:
     for write in trace.of("write"):
         if write.record.family != "orm" or write.changes or write.verb != "update" or write.conditional or write.open_where:
             continue
+        best = None
         for column, value in write.columns or ():
             if column in write.self_columns:
                 continue
             for read, origin in reads_in(trace, value):
-                if read.record.family not in ("orm", "sql") or not origin.path or origin.path[-1] == "()" and str(origin.path[0]) != column:
+                if read.record.family not in ("orm", "sql") or not origin.path or origin.path[-1] == "(.)" or origin.path[-1] == "()" and str(origin.path[0]) != column:
                     continue
                 answer = same(trace, read, write)
                 if answer == NO or guard_between(trace, read, write) is not None or str(origin.path[0]) in _IDENTITY:
@@ -349,9 +350,13 @@ def derived_updates(trace: Trace) -> Iterator[Derived]:
                 if own and origin in value.same:
                     continue
                 kind = "increment" if own and origin in value.incr else "derived"
-                yield Derived(kind, write, column, write.record.label, write.site, read, read, None,
-                              frozenset(("maybe-same",)) if answer == MAYBE else frozenset(), column)
+                item = Derived(kind, write, column, write.record.label, write.site, read, read, None,
+                               frozenset(("maybe-same",)) if answer == MAYBE else frozenset(), "")
+                if best is None or (item.kind == "increment", own) > (best[0].kind == "increment", best[1]):
+                    best = item, own
                 break
+        if best is not None:
+            yield best[0]  # one finding for one write
 
 
 # --- retries -------------------------------------------------------------------------------------------------------------------

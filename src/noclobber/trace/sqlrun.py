@@ -393,7 +393,8 @@ class SqlRunner:
                     preconditions.append(Precondition("state", column, value))
                 else:
                     key.append((column + " in", value))
-            elif column in written or version:
+            elif column in written:
+                # `balance - :n >= 0`; an age limit on a column that stays as it is (`expires_at < now()`) is none.
                 preconditions.append(Precondition("bound", column, value))
         return tuple(key), tuple(preconditions)
 
@@ -421,6 +422,9 @@ class Binder:
                 self.positional = known
                 if known and walker.known_items(known[0], state) is not None and len(known) == 1:
                     self.positional = walker.known_items(known[0], state)
+            elif self.prefix(first, state):
+                self.positional = self.prefix(first, state)
+                self.rest = walker.member(first, state)
             elif mapping:
                 self.mapping = mapping
                 self.rest = walker.rest_of(first, state, mapping)
@@ -435,6 +439,15 @@ class Binder:
                     inner = walker.mapping_items(member, state)
                     if inner:
                         self.mapping = inner
+
+    def prefix(self, value: Value, state: State) -> list:
+        """The leading members of a sequence whose tail is not known (`[now] + ids`)."""
+        found: list = []
+        for oid in value.objs if len(value.objs) == 1 else ():
+            obj = state.heap.get(oid)
+            while obj is not None and obj.kind == "list" and f"[{len(found)}]" in obj.fields:
+                found.append(obj.fields[f"[{len(found)}]"])
+        return found
 
     def everything(self) -> list:
         found = list(self.positional or ()) + list(self.mapping.values())

@@ -80,6 +80,8 @@ class Stores(SqlRunner, Orm):
                 specs = ()
         if not specs and not self.is_own_class(receiver) and not self.is_plain(receiver, state):
             specs = self.vocabulary.by_name(receiver.name, name) if receiver.name else ()
+            if any(state.heap[oid].kind in ("new", "instance") for oid in receiver.objs if oid in state.heap):
+                specs = tuple(spec for spec in specs if spec.entry.kind != "effect")  # `ExponentialBackoff().delay()` is no task
             doubt = "name-only"
         if not specs:
             done = self.sql_by_text(receiver, name, args, node, state)

@@ -26,8 +26,10 @@ class Origin(NamedTuple):
     path: tuple = ()
 
     def at(self, step: str) -> Origin:
-        if self.kind in _PATHLESS or self.path and self.path[-1] == "()":
-            return self  # what an opaque call made of it has no known parts
+        if self.kind in _PATHLESS or self.path and self.path[-1] == "(.)":
+            return self
+        if self.path and self.path[-1] == "()":
+            return Origin(self.kind, self.n, self.path[:-1] + ("(.)",))  # some part of what an opaque call gave back
         if len(self.path) >= MAX_PATH:
             return Origin(self.kind, self.n, self.path[:MAX_PATH] if self.path[-1] == "…" else self.path[: MAX_PATH - 1] + ("…",))
         return Origin(self.kind, self.n, self.path + (step,))

@@ -91,8 +91,8 @@ class Walker(Evaluator, Calls, Stores, Refiner):
         self.handling_writes: list = []  # writes whose refusal led into them
         self.live_states: list = []
         self.module_state = State()
-        self.local_functions: dict = {}
-        self.remembered: list = []
+        self.local_functions: dict = shared.setdefault("functions", {})
+        self.remembered: list = shared.setdefault("arguments", [])
         self.constants: dict = {}
         self.keep: list = shared.setdefault("keep", [])  # nodes whose id() names an object
         self.query_sessions: dict = {}
