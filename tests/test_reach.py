@@ -94,7 +94,7 @@ def test_a_users_store() -> None:
         text="",
     )
     assert kinds("put_order", vocabulary=own) == ""
-    assert kinds("put_order", words="OrderRepo", vocabulary=own) == "document-write"
+    assert kinds("put_order", text="def f(repo: shop.OrderRepo): ...", vocabulary=own) == "document-write"
     gone = own.with_user_tables({"disable": ["requests"]}, "pyproject.toml", text="")
     assert kinds("put", imports="requests", vocabulary=gone) == ""
     assert kinds("put", imports="httpx", vocabulary=gone) == "http-write"
@@ -121,6 +121,8 @@ def atoms(text: str, scope: str = "f") -> set[str]:
         ("if TYPE_CHECKING:\n    from httpx import Client\ndef f(s): s.get(u)\n", "http-read"),
         ("def g():\n    from requests import get\ndef f(s): s.get(u)\n", "http-read"),
         ("from requests import *\ndef f(s): s.get(u)\n", "http-read"),
+        ("from a.session.b import c\nimport a.session\ndef f(s): s.get(u)\n", ""),
+        ("from a import session as c\ndef f(s): s.get(u)\n", "orm-read orm-session-read"),
         ("def f(x): return x.objects.all()\n", "orm-read"),
         ("class A:\n    def f(self): return self.objects\n    @classmethod\n    def g(cls): return cls.objects\n", ""),
         ("from django.db.models import Model\nclass A(Model):\n    pass\ndef f(a): a.save()\n", "orm-persist"),

@@ -810,8 +810,7 @@ class _Module:
                     attributes |= part.self_bases
                     words.add(self.index.functions[name].name)
             targets = {absolute(self.index, target) for target in targets}
-            for target in targets:
-                words.update(target.split("."))
+            words.update([target.rpartition(".")[2] for target in targets])
             words |= attributes
             calls = reach.calls(targets, words, attributes, self.dotted_bases(source), source.text)
         table, ask = self.known.table(calls, accessors)
@@ -1107,6 +1106,7 @@ def _needs(pages: Iterable[Any]) -> list[int]:
 # --- before the parse --------------------------------------------------------------------------------------------
 
 _IDENTIFIER = re.compile(r"[^\W\d]\w*")
+_FROM = re.compile(r"(?m)^[ \t]*from[ \t]+[\w.]+(?=[ \t]+import\b)")
 #: Turns what is no part of an identifier into blanks.
 _NO_WORD = bytes(byte if byte < 128 and (chr(byte).isalnum() or byte == 95) else 32 for byte in range(256))
 _PLAIN_CODECS = frozenset({"", "utf-8", "ascii", "iso8859-1", "iso8859-15", "cp1252"})
@@ -1141,7 +1141,10 @@ def has_needle(data: bytes, vocabulary: Any, pages: Iterable[Any] = ()) -> bool:
     called: Iterable[str] = words
     calls, mask = known.everything, 0
     if known.reach is not None:
-        calls = known.reach.calls(words, words, words, None, text)
+        named = known.reach.receivers(words)
+        if named:  # `from django.db import models` names no receiver
+            named -= set(_IDENTIFIER.findall(_FROM.sub("", text)))
+        calls = known.reach.calls(words, words - named if named else words, words, None, text)
         if known.reach.versioned(text):
             mask |= _BIT["versioned"]
         if needs and not any(need & (_OF_NAMES | _OF_ACCESSORS) for need in needs):

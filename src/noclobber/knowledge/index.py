@@ -85,15 +85,11 @@ def index_entries(entries: list[dict], start: int = 0) -> dict[str, Any]:
 
 
 def _openers(entry: dict, extra_types: list[str]) -> tuple[list[str], list[str], dict[str, list[str]], str]:
-    """What in a file can make a value of an entry: (types, globs of words, for rows {list field: its values}, id of
-    the unit of work).
-
-    Words: names of receivers, last parts of types that are globs.
-    """
+    """What in a file can make a value of an entry: (types, globs of receivers' names, for rows {list field: its
+    values}, id of the unit of work)."""
     fields = entry["fields"]
     types = [*fields.get("types", ()), *extra_types]
-    words = [*fields.get("names", ()), *(type_ for type_ in types if "*" in type_)]
-    words = [glob.rpartition(".")[2] for glob in words]
+    words = [glob.rpartition(".")[2] for glob in fields.get("names", ())]
     rows = {}
     if entry["kind"] == "orm":
         rows = {name: list(fields.get(name, ())) for name in ("base", "manager", "model_modules")}
@@ -105,7 +101,7 @@ def _openers(entry: dict, extra_types: list[str]) -> tuple[list[str], list[str],
         params = [param for op, data, _ in specs_of(entry) if op == "persist" for param in data[1]]
         rows["keywords"] = sorted({param[0] for param in params if param[1] == "columns"})
     unit = f"{entry['kind']}:{entry['id']}" if fields.get("unit_of_work") else ""
-    return [type_ for type_ in types if "*" not in type_], words, rows, unit
+    return types, words, rows, unit
 
 
 def _doors(entry: dict, spec: tuple) -> list[str]:

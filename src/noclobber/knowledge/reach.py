@@ -61,7 +61,7 @@ class Reach:
         self._manager_globs: list[tuple[Globs, int]] = []
         self._bases: dict[str, int] = {}  # remembered: base of a class → rows that it gives
         self._base_globs: list[tuple[Globs, int]] = []
-        self._texts: list[tuple[tuple[str, ...], int]] = []  # all of these in the text → rows
+        self._texts: list[tuple[tuple[str, ...], int]] = []  # all of these in the text → what it opens
         self._calls: dict[int, Calls] = {}
         self._opened: dict[tuple[int, int], int] = {}
         gone = frozenset(gone)
@@ -77,8 +77,11 @@ class Reach:
                 continue
             bit = self._bit(f"#{number}")
             for type_ in own_types:
-                types[type_] = types.get(type_, 0) | bit
-                self._prefix(type_, bit)
+                if "*" in type_:  # `*.OrderRepo`: imported from anywhere, or named in an annotation only
+                    self._texts.append((tuple(filter(None, type_.rpartition(".")[2].split("*"))), bit))
+                else:
+                    types[type_] = types.get(type_, 0) | bit
+                    self._prefix(type_, bit)
             if "*" in words:
                 self._always |= bit
             elif words:
@@ -182,6 +185,10 @@ class Reach:
         else:
             self._quiet.add(word)
         return found
+
+    def receivers(self, words: Set[str]) -> set[str]:
+        """Those of the words that open something as the name of a receiver."""
+        return {word for word in words - self._quiet if self._words.get(word) or self._word(word)}
 
     def names(self, words: Set[str]) -> Set[str]:
         """Those of the words that are names of calls."""

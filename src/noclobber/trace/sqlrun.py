@@ -336,6 +336,8 @@ class SqlRunner:
                 columns = [c for c in inserted if c not in key_columns]
         else:
             key, preconditions = self.split_predicates(predicates, written)
+        if verb == "delete":
+            preconditions = tuple(p for p in preconditions if p.kind != "bound")  # an age limit: what is younger is to stay
         payload = self.values.derived([v for _, v in columns] or [self.values.const(None)])
         if statement.open_sets and binder.holes:
             payload = self.values.derived([payload, *binder.holes, *binder.everything()])
