@@ -113,7 +113,8 @@ _SQL_KINDS = {"locks": ("lock",), "change": ("write", "conditional", "sql-write"
               "create": ("write", "conditional", "create", "sql-write"), "clause": ("sql-conditional",),
               "merge": ("write", "conditional", "create", "sql-write", "sql-conditional"),
               "delete": ("write", "conditional", "delete", "sql-conditional"),
-              "read": ("read", "sql-read", "record-read"), "begin": ("begin",), "condition": ("conditional", "precondition")}
+              "read": ("read", "sql-read", "record-read"), "begin": ("begin",),
+              "condition": ("conditional", "precondition")}
 
 
 def _mask(kinds: Iterable[str]) -> int:
