@@ -216,7 +216,7 @@ class _Run:
                 judged = True
                 continue
             if self.confirmed(claim, caller, depth + 1):
-                from noclobber.trace.questions import Mark
+                from noclobber.trace.questions.claims import Mark
 
                 call = next((call[1] for event in events for call in event.ctx.calls[:1] if hasattr(call[1], "at")), None)
                 if call is not None:

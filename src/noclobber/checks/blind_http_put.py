@@ -4,7 +4,9 @@ from __future__ import annotations
 from typing import Iterator
 
 from noclobber.trace.events import Trace
-from noclobber.trace.questions import Claim, Mark, blind_writes, flow, held_doubts, help_of, rejected
+from noclobber.trace.questions.claims import Claim, Mark, help_of
+from noclobber.trace.questions.guards import held_doubts, rejected
+from noclobber.trace.questions.writes import blind_writes, flow
 
 
 def check(trace: Trace) -> Iterator[Claim]:

@@ -4,7 +4,8 @@ from __future__ import annotations
 from typing import Iterator
 
 from noclobber.trace.events import Effect, Trace
-from noclobber.trace.questions import Claim, Mark, anchor
+from noclobber.trace.questions.claims import Claim, Mark
+from noclobber.trace.questions.guards import anchor
 
 _WORDS = {"email": "mail", "sms": "message", "chat": "message", "payment": "payment", "publish": "message", "enqueue": "task", "http": "request"}
 

@@ -4,7 +4,9 @@ from __future__ import annotations
 from typing import Iterator, Optional
 
 from noclobber.trace.events import Change, Read, Trace
-from noclobber.trace.questions import Claim, Mark, derived_changes, derived_updates, held_doubts, rejected
+from noclobber.trace.questions.claims import Claim, Mark
+from noclobber.trace.questions.guards import held_doubts, rejected
+from noclobber.trace.questions.objects import derived_changes, derived_updates
 
 
 def check(trace: Trace) -> Iterator[Claim]:

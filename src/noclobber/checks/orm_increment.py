@@ -4,7 +4,9 @@ from __future__ import annotations
 from typing import Iterator
 
 from noclobber.trace.events import Trace
-from noclobber.trace.questions import Claim, Mark, derived_changes, derived_updates, held_doubts, help_of, rejected
+from noclobber.trace.questions.claims import Claim, Mark, help_of
+from noclobber.trace.questions.guards import held_doubts, rejected
+from noclobber.trace.questions.objects import derived_changes, derived_updates
 
 
 def check(trace: Trace) -> Iterator[Claim]:

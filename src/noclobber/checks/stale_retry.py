@@ -4,7 +4,9 @@ from __future__ import annotations
 from typing import Iterator
 
 from noclobber.trace.events import Trace
-from noclobber.trace.questions import Claim, Mark, anchor, stale_part
+from noclobber.trace.questions.claims import Claim, Mark
+from noclobber.trace.questions.conflicts import stale_part
+from noclobber.trace.questions.guards import anchor
 
 
 def check(trace: Trace) -> Iterator[Claim]:

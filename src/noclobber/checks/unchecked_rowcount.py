@@ -4,7 +4,8 @@ from __future__ import annotations
 from typing import Iterator
 
 from noclobber.trace.events import Trace, Write
-from noclobber.trace.questions import Claim, Mark, relies_on
+from noclobber.trace.questions.claims import Claim, Mark
+from noclobber.trace.questions.writes import relies_on
 
 
 def check(trace: Trace) -> Iterator[Claim]:

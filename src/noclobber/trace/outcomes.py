@@ -1,0 +1,76 @@
+"""What becomes of a write: its outcome looked at, checked by a helper, handed out, or refused."""
+from __future__ import annotations
+
+from typing import Any, Optional
+
+from .events import Check
+from .objects import Obj, State
+from .values import Value
+
+
+#: What a call to a remote thing may raise beside its conflict: transport errors.
+IO_ERRORS = frozenset(("*io",))
+
+
+_CONTAINER_METHODS = frozenset(("get", "items", "keys", "values", "copy", "pop", "setdefault", "update", "append", "sort", "strip", "split", "lower", "upper",
+                                "clear", "popitem", "reverse", "save", "delete", "refresh_from_db", "asave", "adelete", "encode", "decode"))
+
+
+class Outcomes:
+    """Mixin of Walker."""
+
+    def throw_io(self, state: State, node: Any) -> None:
+        if self.collectors:
+            self.throw(state, IO_ERRORS, ("io", id(node)))
+
+    def op_check(self, spec: Any, bound: Any, receiver: Optional[Value], args: Any, node: Any, state: State, doubt: str) -> Optional[Value]:
+        """`raise_for_status()`: looks at the outcome; goes on only where it was accepted."""
+        if receiver is None:
+            return None
+        self.check_outcome(receiver, state, node, raising=True)
+        return receiver if spec.signature.returns in ("", "self") else self.values.none
+
+    def check_outcome(self, value: Value, state: State, node: Any, *, raising: bool) -> None:
+        numbers = [o.n for o in value.origins if o.kind == "outcome"]
+        if raising and self.collectors:
+            refused = state.copy()
+            own = frozenset(n for n in numbers if self.trace.events[n].kind == "write")
+            refused.lost |= own
+            refused.done = frozenset(d for d in refused.done if d[1] not in numbers)
+            self.throw(refused, frozenset(("HTTPError", "HTTPStatusError", "ClientResponseError")), ("check", tuple(numbers)))
+        for n in numbers:
+            self.note_check(n, state, node, "raise_for_status")
+            if self.trace.events[n].kind == "write":
+                state.won |= {n}
+                state.lost -= {n}
+
+    def note_check(self, n: int, state: State, node: Any, how: str) -> None:
+        state.unchecked -= {n}
+        if node is not None:
+            self.event(Check, node, state, n, how, write=n, how=how)
+
+    def looked_at(self, state: State, value: Value, how: str) -> None:
+        """A test, comparison or return saw this value: whatever outcome it carries has been looked at."""
+        if not state.unchecked:
+            return
+        seen = frozenset(o.n for o in value.origins if o.kind == "outcome")
+        if seen:
+            state.unchecked -= seen
+
+    def escapes(self, state: State, value: Value, how: str) -> None:
+        for part in self.parts(state, value) if value.objs else (value,):
+            self.looked_at(state, part, how)
+
+    def response_method(self, receiver: Value, name: str, args: Any, node: Any, state: State) -> Optional[Value]:
+        """A method of what a read or write gave back, without arguments: a part of it (`resp.json()`, `body.read()`)."""
+        single = [o for o in receiver.same if o.kind in ("read", "outcome")]
+        if len(single) != 1 or args.positional or receiver.shape is not None:
+            return None
+        if any(state.heap[oid].model is not None for oid in receiver.objs if oid in state.heap) or name in _CONTAINER_METHODS:
+            return None
+        step = f"{name}()"
+        origin = single[0].at(step)
+        oid = self.object_id_of(("path", origin))
+        if oid not in state.heap:
+            state.put(oid, Obj("path", origin, label=receiver.name, read=origin.n if origin.kind == "read" else None))
+        return self.values.origin(origin, objs=frozenset((oid,)), name=receiver.name)

@@ -1,0 +1,39 @@
+"""What a check says: claims and the places they name."""
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from ..events import Event, Site, Write
+
+
+@dataclass(slots=True)
+class Mark:
+    """A related place: role of `finding.ROLES`, site, words."""
+
+    role: str
+    site: Site
+    text: str
+
+
+@dataclass(slots=True)
+class Claim:
+    """What a check says, before places and confidence. `site`: where the finding stands; `write`: the event it is about."""
+
+    rule: str
+    site: Site
+    write: Event
+    message: str
+    related: list = field(default_factory=list)
+    guards: list = field(default_factory=list)  # (Site, kind, why it is none)
+    record: str = ""
+    help: str = ""
+    teach: str = ""
+    doubts: frozenset = frozenset()
+    variant: str = ""
+    values: tuple = ()
+    obj: str = ""
+
+
+def help_of(write: Write, general: str, field: str = "", record: str = "") -> str:
+    """The repair in the library's own terms where the vocabulary has a line for it, else in general ones."""
+    return (write.help or general).replace("{field}", field).replace("{record}", record)

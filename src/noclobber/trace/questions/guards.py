@@ -1,0 +1,134 @@
+"""Is it the same record, and does a guard hold between a read and a write? What was met and is no guard?"""
+from __future__ import annotations
+
+from typing import Iterator, Optional
+
+from ..events import Event, Lock, Read, Site, Trace, Write
+from ..records import NO, same_record
+from ..values import Origin, Value
+
+
+#: Locks that guard when they are held from before the read until the write.
+GUARDS = frozenset(("serializable", "begin", "advisory", "table", "session", "file", "ttl", "pattern", "row"))
+_WHY_NOT = {
+    "atomic": "a transaction at READ COMMITTED: another one may commit between its read and its write",
+    "process": "keeps out threads or tasks of this process only",
+    "row": "locks another row, or was taken after the read",
+}
+
+
+def reads_in(trace: Trace, value: Value) -> Iterator[tuple[Read, Origin]]:
+    """(read, origin) of every read that a value derives from, by read."""
+    for origin in sorted((o for o in value.origins if o.kind == "read"), key=lambda o: (o.n, str(o.path))):
+        event = trace.events[origin.n]
+        if isinstance(event, Read):
+            yield event, origin
+
+
+def column_of(trace: Trace, origin: Origin) -> Optional[str]:
+    """The column that a path into a row names (`row['n']`, `row.n`, `row[0]`), or None."""
+    if origin.kind != "read" or not origin.path:
+        return None
+    step = str(origin.path[0])
+    if step in ("[*]", "()", "(.)"):
+        return None
+    name = step.strip("[]")
+    if step.startswith("[") and name.lstrip("-").isdigit():
+        columns = getattr(trace.events[origin.n], "columns", None)
+        place = int(name)
+        return columns[place] if columns and -len(columns) <= place < len(columns) else None
+    return name.strip("'\"").lower()
+
+
+def same(trace: Trace, read: Read, write: Write) -> str:
+    """yes / maybe / no: does the write go to the record that was read?"""
+    def key_from_read(column: str, value: Value) -> bool:
+        if column == "entity":
+            # The object that was read is written back: it carries its key.
+            return any(o.kind == "read" and o.n == read.n for o in value.origins)
+        for origin in value.same:
+            if origin.kind == "read" and origin.n == read.n:
+                name = column_of(trace, origin)
+                if name == column or {name, column} <= {"pk", "id"} or column == "pk" and not origin.path:
+                    return True
+        return False
+
+    return same_record(read.record, write.record, key_from_read=key_from_read)
+
+
+def guard_between(trace: Trace, read: Read, write: Event, change: Optional[Event] = None) -> Optional[Lock]:
+    """The lock that is held from before (or with) the read until the write, or None.
+
+    change: of a unit of work. A row lock that was held there is held at the flush as well: the commit ends both.
+    """
+    held = write.ctx.held
+    if change is not None:
+        held |= frozenset(lock for lock in change.ctx.held if lock.scope == "tx")
+    for lock in sorted(held, key=lambda lock: lock.n):
+        if lock.kind not in GUARDS:
+            continue
+        if lock.n == read.n and read.lock is not None or lock.source == read.n:
+            return lock
+        if lock not in read.ctx.held:
+            continue
+        if lock.kind == "row" and not _covers(trace, lock, read):
+            continue
+        return lock
+    return None
+
+
+def _covers(trace: Trace, lock: Lock, read: Read) -> bool:
+    """A lock on row P covers the row read when it is P, or was reached from P or filtered by it."""
+    parent = trace.events[lock.source]
+    if same_record(parent.record, read.record) != NO:
+        return True
+    for _, value in read.record.key:
+        if any(o.kind == "read" and o.n == lock.source for o in value.origins):
+            return True
+        mine = {o for o in value.same}
+        if any(mine & other.same for _, other in parent.record.key):
+            return True
+    return False
+
+
+def guard_held(change: Event, write: Event) -> Optional[Lock]:
+    """For an object that came in from outside: a lock held from the change until the write."""
+    for lock in sorted(change.ctx.held & write.ctx.held, key=lambda lock: lock.n):
+        if lock.kind in GUARDS:
+            return lock
+    return None
+
+
+def rejected(trace: Trace, start: Event, write: Event) -> list:
+    """The guard ledger: what was held or open at the write and is no guard, with the reason."""
+    found = []
+    for lock in sorted(write.ctx.held, key=lambda lock: lock.n):
+        event = trace.events[lock.n] if 0 <= lock.n < len(trace.events) else None
+        if event is None:
+            continue
+        if lock.kind == "atomic":
+            found.append((event.site, getattr(event, "label", "transaction"), _WHY_NOT["atomic"]))
+        elif lock.kind == "process":
+            found.append((event.site, "process-local lock", _WHY_NOT["process"]))
+        elif lock.kind == "row":
+            found.append((event.site, "row lock", _WHY_NOT["row"]))
+        elif lock not in start.ctx.held:
+            found.append((event.site, f"{lock.kind} lock", "was taken after the read"))
+    return found
+
+
+def held_doubts(start: Event, write: Event) -> frozenset:
+    if any(lock.kind == "process" for lock in write.ctx.held & start.ctx.held):
+        return frozenset(("process-lock",))
+    return frozenset()
+
+
+def anchor(event: Event, scope: Event) -> Site:
+    """The place of an event seen from the function of `scope`: the call in that function through which it happens."""
+    depth = len(scope.ctx.calls)
+    calls = event.ctx.calls
+    while len(calls) > depth and calls[:len(scope.ctx.calls)] == scope.ctx.calls and isinstance(calls[depth][1], Site):
+        if len(calls[depth]) == 2:
+            return calls[depth][1]
+        depth += 1  # a callback that was handed in: the line stands in it
+    return event.site

@@ -1,0 +1,122 @@
+"""Fields of objects that an ORM loads and saves: is the value derived from the loaded row, and is the save guarded?"""
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Iterator, Optional
+
+from ..events import Change, Event, Read, Site, Trace, Write
+from ..records import MAYBE, NO
+from .guards import anchor, column_of, guard_between, guard_held, reads_in, same
+
+
+@dataclass(slots=True)
+class Derived:
+    """A field of a loaded object that is written with a value derived from the loaded row. kind: 'increment' | 'derived'."""
+
+    kind: str
+    write: Write
+    field: str
+    label: str
+    site: Site
+    start: Event
+    read: Optional[Read]
+    change: Optional[Change]
+    doubts: frozenset
+    obj: str
+    help: str = ""
+
+
+#: Columns that say which row it is; they never change, so a value made of them is not stale.
+_IDENTITY = frozenset(("pk", "id", "uuid", "_id"))
+_OWN_METHODS = ("save", "clean", "full_clean", "asave", "clean_fields", "pre_save", "validate")
+
+
+def derived_changes(trace: Trace) -> Iterator[Derived]:
+    """Changes of loaded objects that a save, flush or commit writes, unguarded. Active record: one for each write, at the save
+    (an increment before other derivations); unit of work: one for each field and commit, at the first such change."""
+    for write in trace.of("write"):
+        if write.record.family != "orm" or not write.changes or write.conditional or write.verb != "update":
+            continue
+        found: dict[str, Derived] = {}
+        for n, path in sorted(write.changes):
+            change = trace.events[n]
+            kind = _kind_of(change, path, write.base)
+            if kind is None or _in_own_method(change):
+                continue
+            read = trace.events[change.row] if change.row is not None else None
+            start = read if isinstance(read, Read) else change
+            guard = guard_between(trace, read, write, change if write.unit else None) if isinstance(read, Read) else guard_held(change, write)
+            if guard is not None:
+                continue
+            field = str(path[0])
+            item = Derived(kind, write, field, write.record.label, change.site if write.unit else anchor(write, change), start,
+                           read if isinstance(read, Read) else None, change, frozenset(), field if write.unit else "")
+            if field not in found or (kind == "increment" and found[field].kind != "increment"):
+                found[field] = item
+        if write.unit:
+            yield from found.values()
+        elif found:
+            yield min(found.values(), key=lambda item: (item.kind != "increment", item.change.n))
+
+
+def _in_own_method(change: Change) -> bool:
+    """Normalising a field inside the model's own save(), clean() or validator is no finding."""
+    functions = [change.site.function, *(call[1].function for call in change.ctx.calls if isinstance(call[1], Site))]
+    return any("." in name and name.rpartition(".")[2] in _OWN_METHODS for name in functions)
+
+
+def _kind_of(change: Change, path: tuple, bases: frozenset) -> Optional[str]:
+    """increment: the field is its own old value plus or minus something; derived: computed from this row in sight; else None."""
+    field = path[0]
+    value = change.value
+    for base in bases:
+        old = base.at(field)
+        if len(path) == 1 and any(o == old for o in value.incr):
+            return "increment"
+    for origin in value.origins:
+        for base in bases:
+            if origin.kind != base.kind or origin.n != base.n or origin.path[:len(base.path)] != base.path or len(origin.path) <= len(base.path):
+                continue
+            rest = origin.path[len(base.path):]
+            step, opaque = str(rest[0]), rest[-1] in ("()", "(.)")
+            if step == field:
+                if len(path) == 1 and origin in value.same:
+                    continue  # written back as it was, or a default for an empty field
+                if opaque and len(rest) > 2 or rest[-1] == "(.)":
+                    continue  # an id inside it was given to some call: what came back is not made of the field
+                return "derived"
+            if opaque or len(path) > 1 or step in _IDENTITY or step.endswith(("_id", "()")) or step == "…" or step.isupper() or step.startswith("_"):
+                continue
+            if all(str(part).startswith("[") for part in rest[1:]):
+                return "derived"  # a sibling column; `self.rule.date` is another record's
+    if change.op in ("mutate", "item", "aug") and len(path) > 1:
+        return "derived"
+    return None
+
+
+def derived_updates(trace: Trace) -> Iterator[Derived]:
+    """`queryset.update(n=row.n + 1)`, `update(Model).values(n=row.n + 1)`: a set-based write of a value from a loaded row."""
+    for write in trace.of("write"):
+        if write.record.family != "orm" or write.changes or write.verb != "update" or write.conditional or write.open_where:
+            continue
+        best = None
+        for column, value in write.columns or ():
+            if column in write.self_columns:
+                continue
+            for read, origin in reads_in(trace, value):
+                if read.record.family not in ("orm", "sql") or not origin.path or origin.path[-1] == "(.)" or origin.path[-1] == "()" and str(origin.path[0]) != column:
+                    continue
+                answer = same(trace, read, write)
+                if answer == NO or guard_between(trace, read, write) is not None or str(origin.path[0]) in _IDENTITY:
+                    continue
+                own = column_of(trace, origin) == column
+                if own and origin in value.same:
+                    continue
+                kind = "increment" if own and origin in value.incr else "derived"
+                item = Derived(kind, write, column, write.record.label, write.site, read, read, None,
+                               frozenset(("maybe-same",)) if answer == MAYBE else frozenset(), "")
+                if best is None or (item.kind == "increment", own) > (best[0].kind == "increment", best[1]):
+                    best = item, own
+                break
+        if best is not None:
+            yield best[0]  # one finding for one write

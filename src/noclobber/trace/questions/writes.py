@@ -1,0 +1,74 @@
+"""Writes whose value derives from an earlier read of the same record, whatever the store."""
+from __future__ import annotations
+
+from typing import Iterable, Iterator
+
+from ..events import Read, Trace, Write
+from ..records import NO, YES
+from ..values import Origin
+from .claims import Mark
+from .guards import guard_between, reads_in, same
+
+
+def blind_writes(trace: Trace, family: Iterable[str], verbs: Iterable[str]) -> Iterator[tuple[Write, Read, Origin, str]]:
+    """(write, read, origin, same) of each write whose payload derives from an earlier read of the same record with no guard between.
+
+    One for a write: the surest read, the nearest of these.
+    """
+    families, wanted = frozenset(family), frozenset(verbs)
+    for write in trace.of("write"):
+        if write.record.family not in families or write.verb not in wanted or write.conditional or write.open_where:
+            continue
+        if any(p.kind == "open" for p in write.preconditions) or _is_new(trace, write):
+            continue
+        best = None
+        for column, value in write.columns or (("", write.payload),):
+            if column in write.self_columns:
+                continue
+            for read, origin in reads_in(trace, value):
+                if read.record.family not in families | {"orm", "sql"}:
+                    continue
+                answer = same(trace, read, write)
+                if answer == NO:
+                    continue
+                if guard_between(trace, read, write) is not None:
+                    best = None
+                    break
+                rank = (answer == YES, read.n)
+                if best is None or rank > best[0]:
+                    best = (rank, read, origin, answer)
+            else:
+                continue
+            break
+        if best is not None:
+            yield write, best[1], best[2], best[3]
+
+
+def _is_new(trace: Trace, write: Write) -> bool:
+    """The key is what an INSERT of this function gave back: nobody else knows the row yet."""
+    for _, value in write.record.key:
+        for origin in value.same:
+            if origin.kind == "outcome" and isinstance(trace.events[origin.n], Write) and trace.events[origin.n].verb == "create":
+                return True
+    return False
+
+
+def flow(trace: Trace, read: Read, write: Write) -> list:
+    """The changes between read and write through which the value went, as related places."""
+    marks = []
+    for event in trace.of("change"):
+        if read.n < event.n < write.n and any(o.kind == "read" and o.n == read.n for o in (*event.value.origins, *event.base)):
+            marks.append(Mark("change", event.site, "the new value is computed from it"))
+    return marks[:3]
+
+
+def relies_on(trace: Trace, write: Write) -> bool:
+    """Does something after the write count on its having been accepted: an effect, another write, with nothing asked between?"""
+    for event in trace.events[write.n + 1:]:
+        if event.kind == "effect":
+            return True
+        if event.kind == "write" and event.n != write.n and event.verb != "append":
+            return True
+        if event.kind == "call" and any(o.kind == "read" or any(o in v.same for _, v in write.record.key) for o in event.value.origins):
+            return True  # what was read with the row goes on as if it were ours
+    return False

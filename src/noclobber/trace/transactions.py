@@ -1,0 +1,222 @@
+"""Transactions and locks: begins, blocks, commits, row hooks, context managers, suppressed exceptions."""
+from __future__ import annotations
+
+from typing import Any, Callable, Optional
+
+from .events import Begin, Commit, Lock, LockEvent
+from .objects import State, join_states
+from .values import NOTHING, Origin, Value
+
+
+class Transactions:
+    """Mixin of Walker."""
+
+    def isolation_flags(self, value: Value) -> set:
+        text = (value.text or value.dotted or value.name or "").upper().replace("_", " ")
+        if "SERIALIZABLE" in text or "SNAPSHOT" in text:
+            return {"serializable"}
+        if "REPEATABLE" in text:
+            return {"repeatable"}
+        if "AUTOCOMMIT" in text:
+            return {"autocommit"}
+        return set()
+
+    def op_begin(self, spec: Any, bound: Any, receiver: Optional[Value], args: Any, node: Any, state: State, doubt: str) -> Value:
+        """`conn.begin()`, `session.begin()`: open from here on; as a context manager it is closed at the end of the block."""
+        typ = spec.signature.returns or (receiver.typ if receiver is not None else None)
+        if spec.entry.kind == "orm" and spec.signature.returns:
+            self.session_expired(state)
+        flags = receiver.flags if receiver is not None else NOTHING
+        for value in args.all():
+            flags |= frozenset(self.isolation_flags(value))
+        isolation = bound.by_role.get("isolation", ())
+        if isolation:
+            # `conn.set_isolation_level(SERIALIZABLE)`: a setting of the connection, no transaction of its own.
+            for _, value in isolation:
+                for flag in self.isolation_flags(value):
+                    self.hold_isolation(flag, receiver, node, state)
+            return self.values.none
+        token = self.open_transaction(spec, flags, node, state)
+        self.run_hooks("begin", receiver, node, state)
+        return self.values.make(receiver.origins if receiver is not None else NOTHING, typ=typ, ref=("transaction", spec, token),
+                                flags=flags, objs=receiver.objs if receiver is not None else NOTHING)
+
+    def open_transaction(self, spec: Any, flags: frozenset, node: Any, state: State, isolation: str = "") -> Lock:
+        label = spec.signature.last + "()" if spec is not None else "BEGIN"
+        event = self.event(Begin, node, state, label=label)
+        kind = "atomic"
+        level = (isolation or (spec.get("isolation") if spec is not None else "") or "").lower()
+        if "serializable" in flags or "serializable" in level:
+            kind = "serializable"
+        token = Lock(kind, event.n, "block")
+        state.held |= {token}
+        return token
+
+    def run_hooks(self, event: str, receiver: Optional[Value], node: Any, state: State) -> None:
+        """Functions of the module that a library runs on such an event (`@listens_for(engine, "begin")`)."""
+        from .builtins import _arguments
+        from .calls import Dead
+
+        for scope in self.ask.hooks(event):
+            if scope.key not in self.active:
+                try:
+                    self.call_scope(scope, _arguments(receiver if receiver is not None else self.values.unknown), node, state)
+                except Dead:
+                    pass
+
+    def close_transaction(self, token: Optional[Lock], state: State) -> None:
+        """The end of a transaction drops its row locks, unless an outer one is still open."""
+        if token is not None:
+            state.held -= {token}
+        if not any(lock.kind in ("atomic", "serializable") and lock.scope == "block" for lock in state.held):
+            self.release(state, "tx")
+
+    def release(self, state: State, scope: str) -> None:
+        state.held = frozenset(lock for lock in state.held if lock.scope != scope)
+
+    def hold_isolation(self, flag: str, base: Value, node: Any, state: State) -> None:
+        if flag == "serializable" or (flag == "repeatable" and self.repeatable_guards(base)):
+            state.held |= {Lock("serializable", 0, "session")}
+
+    def repeatable_guards(self, receiver: Optional[Value]) -> bool:
+        """REPEATABLE READ stops a lost update in PostgreSQL, not in MySQL and MariaDB."""
+        if receiver is None or not receiver.typ:
+            return False
+        return any(entry.fields.get("dialect") == "postgres" for entry in self.vocabulary.entries_of_type(receiver.typ))
+
+    def op_commit(self, spec: Any, bound: Any, receiver: Optional[Value], args: Any, node: Any, state: State, doubt: str) -> Value:
+        event = self.event(Commit, node, state, label=spec.signature.last)
+        self.flush_units(receiver, node, state, spec, commit=event.n)
+        self.close_blocks(state)
+        self.session_expired(state)
+        return self.values.none
+
+    def op_flush(self, spec: Any, bound: Any, receiver: Optional[Value], args: Any, node: Any, state: State, doubt: str) -> Value:
+        self.flush_units(receiver, node, state, spec, commit=None)
+        return self.values.none
+
+    def op_rollback(self, spec: Any, bound: Any, receiver: Optional[Value], args: Any, node: Any, state: State, doubt: str) -> Value:
+        self.drop_units(state)
+        self.close_blocks(state)
+        self.session_expired(state)
+        return self.values.none
+
+    def close_blocks(self, state: State) -> None:
+        """commit() and rollback() end the transaction that began without a block."""
+        self.release(state, "tx")
+
+    def op_transaction(self, spec: Any, bound: Any, receiver: Optional[Value], args: Any, node: Any, state: State, doubt: str) -> Value:
+        flags = frozenset(f for value in args.all() for f in self.isolation_flags(value))
+        return self.values.make(NOTHING, ref=("transaction", spec, None), flags=flags)
+
+    def op_after_commit(self, spec: Any, bound: Any, receiver: Optional[Value], args: Any, node: Any, state: State, doubt: str) -> Value:
+        return self.values.none
+
+    def op_lock(self, spec: Any, bound: Any, receiver: Optional[Value], args: Any, node: Any, state: State, doubt: str) -> Value:
+        """A call that returns a lock object."""
+        own = Origin("opaque", self.object_id_of(("value", id(node.at), self.frames[-1].calls)))
+        return self.values.make(frozenset((own,)), same=frozenset((own,)), ref=("lock", spec))
+
+    def op_enter_lock(self, spec: Any, bound: Any, receiver: Optional[Value], args: Any, node: Any, state: State, doubt: str) -> Value:
+        """`lock.acquire()`: held from here on; where it may fail (`blocking=False`, a timeout) only where a test of its answer says so."""
+        event = self.event(LockEvent, node, state)
+        event.lock = Lock(_lock_kind(spec), event.n, "session")
+        # A file lock that cannot be had raises.
+        if event.lock.kind == "file" or all(value.literal is True or value.literal is None or value.literal == -1 for value in args.all()):
+            state.held |= {event.lock}
+        origin = Origin("lock", event.n)
+        return self.values.make(frozenset((origin,)), same=frozenset((origin,)), flags=frozenset(("acquired",)))
+
+    def op_unlock(self, spec: Any, bound: Any, receiver: Optional[Value], args: Any, node: Any, state: State, doubt: str) -> Value:
+        self.release(state, "session")
+        return self.values.none
+
+    def library_context(self, node: Any, expression: Any, manager: Value, state: State, inside: Callable) -> Any:
+        ref = manager.ref
+        if ref is not None and ref[0] == "suppress":
+            return self._suppressed(ref[1], state, inside, node)
+        if ref is not None and ref[0] == "transaction":
+            return self._transaction_block(ref[1], ref[2], manager, expression, state, inside)
+        if ref is not None and ref[0] == "lock":
+            return self._lock_block(ref[1], expression, state, inside, manager)
+        for typ in self.library_types(manager):
+            for entry in self.vocabulary.entries_of_type(typ):
+                if entry.kind == "lock":
+                    return self._lock_block(entry, expression, state, inside, manager)
+                if entry.kind == "transaction":
+                    return self._transaction_block(entry.specs[0], None, manager, expression, state, inside)
+                if entry.fields.get("context") == "transaction":
+                    return self._transaction_block(None, None, manager, expression, state, inside, entry)
+        if manager.query is not None or manager.objs or (manager.typ and self.vocabulary.known_type(manager.typ)):
+            return NotImplemented
+        name = manager.name or manager.dotted
+        if name and not (manager.typ or "").startswith("class:"):
+            if self.vocabulary.match("lock_factory", name):
+                return self._lock_block(None, expression, state, inside, manager)
+            if self.vocabulary.match("transaction", name):
+                return self._transaction_block(None, None, manager, expression, state, inside)
+        return NotImplemented
+
+    def _transaction_block(self, spec: Any, token: Optional[Lock], manager: Value, expression: Any, state: State, inside: Callable,
+                           entry: Any = None) -> Optional[State]:
+        if token is None:
+            event = self.event(Begin, expression, state, "with", label=spec.signature.last + "()" if spec is not None and hasattr(spec, "signature") else self.words(manager))
+            level = (spec.get("isolation") or "") if spec is not None and hasattr(spec, "get") else ""
+            kind = "serializable" if "serializable" in manager.flags or "serializable" in level.lower() else "atomic"
+            token = Lock(kind, event.n, "block")
+            state.held |= {token}
+        bound = self.values.replace(manager, ref=None) if manager.typ else None
+        end = self.leaving(inside, state, bound, lambda left: self.close_transaction(token, left))
+        if end is None:
+            return None
+        end = end.copy()
+        commits = manager.typ and any(e.fields.get("unit_of_work") for e in self.vocabulary.entries_of_type(manager.typ))
+        if commits or (spec is not None and spec.entry.fields.get("unit_of_work")):
+            commit = self.event(Commit, expression, end, "exit", label="end of the block")
+            self.flush_units(None, expression, end, None, commit=commit.n)
+        self.close_transaction(token, end)
+        return end
+
+    def _lock_block(self, spec: Any, expression: Any, state: State, inside: Callable, manager: Value) -> Optional[State]:
+        event = self.event(LockEvent, expression, state)
+        event.lock = Lock(_lock_kind(spec) if spec is not None else self._kind_by_name(manager), event.n, "block")
+        state.held |= {event.lock}
+        # `with try_lock(key) as got:`: what is bound may say that it was not had.
+        bound = manager if spec is not None else self.values.replace(manager, same=manager.same | {Origin("lock", event.n)})
+
+        def leave(left: State) -> None:
+            left.held -= {event.lock}
+
+        end = self.leaving(inside, state, bound, leave)
+        if end is None:
+            return None
+        end = end.copy()
+        end.held -= {event.lock}
+        return end
+
+    def _kind_by_name(self, manager: Value) -> str:
+        return "pattern"
+
+    def _suppressed(self, types: tuple, state: State, inside: Callable, node: Any) -> Optional[State]:
+        from .walk import Collector
+
+        collector = Collector()
+        self.collectors.append(collector)
+        end = inside(state, None)
+        self.collectors.pop()
+        wanted = frozenset().union(*(self.exception_names(t) or frozenset(("Exception",)) for t in types)) if types else frozenset()
+        ends = [end]
+        for raised, names, cause in collector.raised:
+            answer = self.catches(wanted, names)
+            if answer != "no":
+                ends.append(raised)
+            if answer != "yes":
+                self.rethrow(raised, names, cause)
+        return join_states(self.values, ends)
+
+
+def _lock_kind(spec: Any) -> str:
+    get = spec.get if hasattr(spec, "get") else spec.fields.get
+    if get("ttl"):
+        return "ttl"
+    return {"process": "process", "host": "file"}.get(get("scope") or "cluster", "session")
