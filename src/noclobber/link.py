@@ -269,15 +269,35 @@ class Class:
                 return "\n".join(cls.module.source.lines[first - 1:last])
         return ""
 
+    def field_call(self, name: str) -> Optional[tuple]:
+        """(dotted constructor, argument texts, {keyword: text}) of `name = Constructor(…)` in the class body; None: no such assignment."""
+        for cls in self.mro():
+            if name in cls.info.assigns:
+                return _constructor(cls.module, cls.info.assigns[name][0])
+        return None
+
+    def annotation_text(self, name: str) -> str:
+        return next((text for cls in self.mro() for text in (cls.info.annotations.get(name),) if text), "")
+
+    def nested_text(self, name: str) -> str:
+        """The source of a class inside this one (`class Meta`), those of its bases after it; '' where there is none."""
+        found = []
+        for cls in self.mro():
+            inner = cls.module.index.classes.get(f"{cls.info.qualname}.{name}")
+            if inner is not None:
+                found.append("\n".join(cls.module.source.lines[inner.start - 1:inner.end]))
+        return "\n".join(found)
+
     def mentions(self, marker: str) -> bool:
-        """Does the class body hold a marker such as `__mapper_args__['version_id_col']` or a field class?"""
+        """Does the class body hold a marker such as `__mapper_args__['version_id_col']`, `Settings['use_revision = True']` or a field class?"""
         name, _, key = marker.partition("[")
         key = key.strip("[]'\"")
         for cls in self.mro():
             if key:
                 method = cls.info.methods.get(name)
                 ranges = cls.info.assigns.get(name) or (((method.start, method.end),) if method is not None else ())
-                if any(key in "\n".join(cls.module.source.lines[a - 1:b]) for a, b in ranges):
+                inner = cls.module.index.classes.get(f"{cls.info.qualname}.{name}")
+                if any(key in "\n".join(cls.module.source.lines[a - 1:b]) for a, b in (*ranges, *(((inner.start, inner.end),) if inner is not None else ()))):
                     return True
                 continue
             last = name.rsplit(".", 1)[-1]
@@ -296,6 +316,26 @@ class Class:
                 if value.isidentifier():
                     return value
         return ""
+
+
+def _constructor(module: Module, lines: tuple) -> Optional[tuple]:
+    """(dotted constructor, argument texts, {keyword: text}) of the assignment at these lines whose value is a call, else None."""
+    import ast
+    from textwrap import dedent
+
+    first, last = lines
+    if last - first > 60:
+        return None
+    try:
+        statement = ast.parse(dedent("\n".join(module.source.lines[first - 1:last]))).body[0]
+    except (SyntaxError, ValueError, RecursionError, MemoryError, IndexError):
+        return None
+    call = getattr(statement, "value", None)
+    if not isinstance(call, ast.Call):
+        return None
+    head = ast.unparse(call.func)
+    return (dotted(module.index, head) or head, tuple(ast.unparse(a) for a in call.args),
+            {keyword.arg: ast.unparse(keyword.value) for keyword in call.keywords if keyword.arg})
 
 
 def annotation_expression(text: str) -> Any:

@@ -4,14 +4,14 @@ from __future__ import annotations
 from typing import Iterator, Optional
 
 from noclobber.trace.events import Change, Read, Trace
-from noclobber.trace.questions.claims import Claim, Mark
+from noclobber.trace.questions.claims import Claim, Mark, lock_help_of
 from noclobber.trace.questions.guards import held_doubts, rejected
 from noclobber.trace.questions.objects import derived_changes, derived_updates
 
 
 def check(trace: Trace) -> Iterator[Claim]:
     for found in (*derived_changes(trace), *derived_updates(trace)):
-        if found.kind != "derived":
+        if found.kind != "derived" or found.remembered:
             continue
         write, start, field, label = found.write, found.start, found.field, found.label
         what = f"{label}.{field}"
@@ -24,7 +24,7 @@ def check(trace: Trace) -> Iterator[Claim]:
                      *([Mark("write", write.site, "written to the row")])],
             guards=rejected(trace, start, write),
             record=what,
-            help=f"load the row under a lock (select_for_update() / with_for_update()), or give it a version that the save checks, so that `{field}` cannot be overwritten",
+            help=lock_help_of(write, "load the row under a row lock, or give it a version that the save checks, so that `{field}` cannot be overwritten", field, label),
             teach="locking_reader = [\"name_of_your_helper\"]  # [tool.noclobber.patterns]: readers that lock the row",
             doubts=write.doubts | held_doubts(start, write) | found.doubts,
             values=(("value", what), ("changed", f"`{field}`")),

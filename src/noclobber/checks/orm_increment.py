@@ -11,7 +11,7 @@ from noclobber.trace.questions.objects import derived_changes, derived_updates
 
 def check(trace: Trace) -> Iterator[Claim]:
     for found in (*derived_changes(trace), *derived_updates(trace)):
-        if found.kind != "increment":
+        if found.kind != "increment" or found.remembered:
             continue
         write, start, field, label = found.write, found.start, found.field, found.label
         what = f"{label}.{field}"

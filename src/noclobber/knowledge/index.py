@@ -185,6 +185,8 @@ _KINDS: dict[str, tuple[str, ...]] = {
     "transaction": ("begin",),
     "replay": ("replay", "policy"),
     "mutation": ("change", "row-change"),
+    "assign": ("change", "row-change"),
+    "execute": ("read", "write", "conditional", "create", "delete", "orm-read", "record-read", "orm-update"),
 }
 #: Lists whose words mean something else in these tables.
 _KINDS_OF_TABLE: dict[tuple[str, str], tuple[str, ...]] = {
@@ -210,7 +212,7 @@ _KINDS_OF_START = {
 }
 _UNKNOWN_START = ("read", "write", "conditional", "sql-read", "sql-write", "sql-built", "orm-read", "record-read")
 #: Lists of `[[orm]]` that act on a row or on a query made before, whoever made it: no session is called.
-_OF_ROWS = frozenset({"set_write", "persist", "create", "upsert", "filter", "lock", "scalar", "check_exists"})
+_OF_ROWS = frozenset({"set_write", "persist", "create", "upsert", "filter", "lock", "scalar", "check_exists", "assign", "execute"})
 
 
 def kinds_of(entry: dict, spec: tuple) -> frozenset[str]:
@@ -277,10 +279,12 @@ def _kinds_of_orm(op: str, fields: dict, roles: set[str], returns: str) -> set[s
     """Rows come from loads that name their entity and from calls that begin a query; a session's are of its owner."""
     found = set()
     begins = op in ("load", "many", "scalar") and "table" in roles or returns in ("select", "update", "delete")
+    if fields.get("class_queries"):
+        begins |= op in ("load", "many", "scalar", "check_exists", "filter", "lock")
     if begins:
         found.update(("orm-read", "record-read"))
     if fields.get("unit_of_work"):
-        if begins or op == "run":
+        if (begins or op == "run") and not fields.get("class_queries"):
             found.add("orm-session-read")
         if op in ("begin", "transaction"):
             found.add("orm-flush")

@@ -143,6 +143,8 @@ class Calls:
                 return self.call_method(ref[2], ref[1], args, node, state)
             if kind == "undecorated":
                 return self.undecorated[ref[1]](args, state)
+        if callee.query is not None:
+            return self.query_method(callee, "__call__", args, node, state)
         found = self.call_typed_value(callee, args, node, state)
         if found is not None:
             return found
@@ -152,6 +154,10 @@ class Calls:
     def call_method(self, receiver: Value, name: str, args: Arguments, node: Any, state: State) -> Value:
         ref = receiver.ref
         if ref is not None:
+            if ref[0] in ("dotted", "class") and self.is_called_manager(name):
+                manager = self.attribute(receiver, name, node, state)
+                if manager.query is not None:
+                    return self.call_value(manager, args, node, state)  # `Model.objects(name=…)`
             if ref[0] == "dotted":
                 return self.call_dotted(f"{ref[1]}.{name}", receiver, args, node, state)
             if ref[0] == "class":
@@ -356,6 +362,9 @@ class Calls:
         if self.vocabulary.match("no_return", last):
             self.throw(state, frozenset(("Exception",)))
             raise Dead
+        done = self.imported_class_method(dotted, callee, args, node, state)
+        if done is not None:
+            return done
         if last[:1].isupper() and not last.isupper():
             return self.construct_unknown(dotted, args, node, state)
         return self.unresolved(last, callee, args, node, state)
@@ -438,6 +447,7 @@ class Calls:
                 if value is not None:
                     return value
         policies = self.policies_of(definition, state) if isinstance(definition, ir.FunctionDef) and definition.decorators else []
+        contexts = self.contexts_of(definition, state) if isinstance(definition, ir.FunctionDef) and definition.decorators else []
         env = self.bind_parameters(definition, args, self_value, state, frame)
         frame.entry, frame.first = dict(env), len(self.trace.events) - 1
         inner = state.with_env(env)
@@ -454,7 +464,7 @@ class Calls:
                     except Dead:
                         pass
                     return join_states(self.values, [s for s, _ in frame.returns])
-                end = self.block(definition.body, entry)
+                end = self.in_contexts(definition, contexts, frame, lambda again: self.block(definition.body, again), entry)
                 if end is not None:
                     frame.returns.append((end, self.values.none))
                 return join_states(self.values, [s for s, _ in frame.returns])

@@ -123,6 +123,8 @@ class Evaluator:
         """The path step of a literal index, e.g. "['name']" or "[0]"; None when the index is not literal."""
         if type(index.shape) is Lit and isinstance(index.shape.value, (str, int)) and not isinstance(index.shape.value, bool):
             return f"[{index.shape.value!r}]"
+        if index.ref is not None and index.ref[0] == "column":
+            return f"[{index.ref[2]!r}]"  # `{Model.field: value}`
         return None
 
     def mapping_items(self, value: Value, state: State) -> Optional[dict]:
@@ -250,8 +252,11 @@ class Evaluator:
         origin = obj.origin.at(name)
         part = self.object_id_of((oid, name))
         typ = self.field_type(obj, name)
-        state.put(part, Obj("part", origin, parent=(oid, name), session=obj.session, model=self.relation_model(obj, name, typ)))
-        value = self.values.origin(origin, objs=frozenset((part,)), name=name if not name.startswith("[") else obj.label, typ=typ)
+        model = self.relation_model(obj, name, typ)
+        related = self.class_of(model[1]) if model is not None else None
+        label = "" if name.startswith("[") else name if model is not None and model[1] is None else ""
+        state.put(part, Obj("part", origin, parent=(oid, name), session=obj.session, model=model, cls=related, label=label))
+        value = self.values.origin(origin, objs=frozenset((part,)), name=name if not name.startswith("[") else obj.label, typ=typ or (related.type_name if related is not None else None))
         current = state.heap[oid]
         state.put(oid, current.but(fields={**current.fields, name: value}))
         return value
@@ -304,7 +309,7 @@ class Evaluator:
     def item(self, base: Value, index: Value, node: Any, state: State) -> Value:
         if base.query is not None:
             return self.query_item(base, node, state)
-        found = self.store_subscript(base, index, node, state)
+        found = self.model_subscript(base, index, node, state) or self.store_subscript(base, index, node, state)
         if found is not None:
             return found
         if base.ref is not None and base.ref[0] in ("dotted", "class"):
@@ -740,6 +745,8 @@ class Evaluator:
                                        base=frozenset((obj.origin, Origin("read", obj.read))) if obj.read is not None and obj.kind != "part"
                                        else frozenset((obj.origin,)), row=obj.read)
                 mark = (path, event.n)
+                if len(path) == 1 and op == "assign":
+                    obj = self.overwritten(oid, obj, path, event, state)
                 if mark not in obj.changed or mark not in obj.pending:
                     state.put(oid, obj.but(changed=obj.changed | {mark}, pending=obj.pending | {mark}))
                     self.tracked_change(oid, path, event, state, node)
@@ -750,6 +757,16 @@ class Evaluator:
                 # A change inside a field is derived from the rest of that field, which is written back with it.
                 event.value = self.values.replace(event.value, origins=event.value.origins | {obj.origin})
             path = (step,) + path
+
+    def overwritten(self, oid: int, obj: Obj, path: tuple, event: Change, state: State) -> Obj:
+        """What was pending for a field is gone once the field is set to something that owes nothing to the object."""
+        if any(o.kind == base.kind and o.n == base.n and o.path[:len(base.path)] == base.path for o in event.value.origins for base in event.base):
+            return obj
+        left = frozenset(mark for mark in obj.pending if mark[0][0] != path[0])
+        if left != obj.pending:
+            obj = obj.but(pending=left)
+            state.put(oid, obj)
+        return obj
 
     def aug_assign(self, node: Any, state: State) -> State:
         target = node.target

@@ -83,13 +83,18 @@ class Event:
 
 class Read(Event):
     """columns: names of the selected columns in order (or None); lock: the row lock it took, or None; many: several rows;
-    cached: the answer may come from an identity map or cache and not see the winner."""
+    cached: the answer may come from an identity map or cache and not see the winner; session: Value of the session asked, or None;
+    outside: it asks for a row lock where no transaction is seen ('autocommit': the connection commits each statement; 'none'; '' = there is one)."""
 
-    __slots__ = ("record", "columns", "lock", "many", "cached", "spec")
+    __slots__ = ("record", "columns", "lock", "many", "cached", "spec", "session", "outside")
     kind = "read"
 
+    def __init__(self, n: int, site: Site, ctx: Context) -> None:
+        super().__init__(n, site, ctx)
+        self.session, self.outside = None, ""
+
     def describe(self) -> str:
-        return f"{self.record.label} key={self.record.key!r} cols={self.columns} lock={self.lock}"
+        return f"{self.record.label} key={self.record.key!r} cols={self.columns} lock={self.lock}{' outside=' + self.outside if self.outside else ''}"
 
 
 class Change(Event):
@@ -114,12 +119,16 @@ class Write(Event):
     exception names a refusal raises; changes: {(number of the Change event, path from the object)} that it persists; columns_known: it writes only
     `columns`; base: origins of the written object itself; entry: (kind, id) of the vocabulary entry; unit: a flush of a unit of work (stands at the change); text: 'sql'
     where SQL text was run, 'builder' for a statement object; conflict_handled: some test asks for the refusal by its code; help: the repair
-    in this library's own terms, `{field}` and `{record}` to be filled.
+    in this library's own terms, `{field}` and `{record}` to be filled; lock_help: how the row is held there from its load to its save.
     """
 
     __slots__ = ("record", "verb", "payload", "columns", "preconditions", "outcome", "conflict", "changes", "full", "entry", "unit",
-                 "base", "doubts", "commit", "open_where", "self_columns", "text", "conflict_handled", "help")
+                 "base", "doubts", "commit", "open_where", "self_columns", "text", "conflict_handled", "help", "lock_help")
     kind = "write"
+
+    def __init__(self, n: int, site: Site, ctx: Context) -> None:
+        super().__init__(n, site, ctx)
+        self.lock_help = ""
 
     @property
     def conditional(self) -> bool:
@@ -146,6 +155,23 @@ class LockEvent(Event):
 
     def describe(self) -> str:
         return repr(self.lock)
+
+
+class LockQuery(Event):
+    """A query that would lock rows was built. used: it was run, or handed on."""
+
+    __slots__ = ("record", "used")
+    kind = "lockquery"
+
+    def describe(self) -> str:
+        return f"{self.record.label} used={self.used}"
+
+
+class Expire(Event):
+    """A session forgets what it has loaded."""
+
+    __slots__ = ()
+    kind = "expire"
 
 
 class Begin(Event):
@@ -227,7 +253,7 @@ class Loop(Event):
 class Trace:
     """The events of one root with what rules ask of them."""
 
-    __slots__ = ("events", "root", "unchecked", "incomplete", "loops")
+    __slots__ = ("events", "root", "unchecked", "incomplete", "loops", "entry")
 
     def __init__(self, root: str) -> None:
         self.root = root
@@ -235,6 +261,7 @@ class Trace:
         self.unchecked: frozenset = NOTHING
         self.incomplete: set = set()
         self.loops: dict = {}
+        self.entry = ""  # 'command', 'task', 'script': a framework calls the root, without a transaction
 
     def of(self, kind: str) -> list:
         return [event for event in self.events if event.kind == kind]

@@ -3,7 +3,8 @@ from __future__ import annotations
 
 from typing import Any, Optional
 
-from .events import Lock, LockEvent, Precondition, Read, Record
+from .events import Expire, Lock, LockEvent, LockQuery, Precondition, Read, Record
+from .models import Models, packages_of
 from .objects import Obj, State
 from .values import CONST, NOTHING, SERVER, Lit, Origin, Query, Value
 
@@ -13,7 +14,7 @@ _COLUMN_METHODS = {"in_": "in", "is_": "is", "is_not": "is not", "isnot": "is no
                    "not_in": "not in", "notin_": "not in", "startswith": "like", "contains": "like", "any": "or", "has": "or"}
 
 
-class Orm:
+class Orm(Models):
     """Mixin of Walker."""
 
     # --- static names --------------------------------------------------------------------------------------------------------
@@ -91,11 +92,26 @@ class Orm:
         ]
         if not fitting:
             return None
+        flags = {"manager"}
         if len(fitting) > 1:
             imported = self.ask.imported_packages(self.frames[-1].scope.module)
-            fitting.sort(key=lambda entry: not any(b.split(".")[0] in imported for b in entry.fields.get("base", ()) or ()))
+            module = base.dotted.rpartition(".")[0]
+            modular = self.vocabulary.listed("model_modules", module) if module else ()
+            fitting.sort(key=lambda entry: (not packages_of(entry) & imported, entry not in modular))
+            if own is None and not packages_of(fitting[0]) & imported:
+                flags.add("guess")
         entry = fitting[0]
-        return self.values.make(base.origins, query=Query((entry.kind, entry.id), "select", (base,), flags=frozenset(("manager",))), name=name)
+        return self.values.make(base.origins, query=Query((entry.kind, entry.id), "select", (base,), flags=frozenset(flags)), name=name)
+
+    def guessed_again(self, receiver: Value, name: str, args: Any) -> Value:
+        """A query of a class that was not found, begun by a manager that several ORMs have: a method that only another of them has says which."""
+        query = receiver.query
+        if "guess" not in query.flags:
+            return receiver
+        for entry in self.vocabulary.entries("orm"):
+            if entry.fields.get("manager") and "objects" in entry.fields["manager"] and any(s.signature.last == name and s.op in _QUERY_OPS and self.fit(s, args) is not None for s in entry.specs):
+                return self.values.replace(receiver, query=query._replace(entry=(entry.kind, entry.id), flags=query.flags - {"guess"}))
+        return receiver
 
     def class_constant(self, cls: Any, name: str, state: State) -> Optional[Value]:
         found = cls.assign(name)
@@ -152,9 +168,6 @@ class Orm:
         found = cls.annotation(name)
         return self.annotation_type(found[1], found[0]) if found is not None else None
 
-    def relation_model(self, obj: Obj, name: str, typ: Optional[str]) -> Any:
-        return obj.model if not name.startswith("[") else None
-
     def instance_attribute(self, oid: int, obj: Obj, name: str, node: Any, state: State) -> Optional[Value]:
         from .calls import Arguments
 
@@ -210,7 +223,11 @@ class Orm:
         return self.select_rows(base, "one", node, state)
 
     def await_query(self, value: Value, node: Any, state: State) -> Value:
-        return value
+        """`await Model.filter(…)`: runs the query, where the ORM has it so."""
+        entry = self.query_entry(value)
+        if entry is None or not entry.fields.get("awaitable") or value.query.verb != "select":
+            return value
+        return self.select_rows(value, "one" if "one" in value.query.flags else "many", node, state)
 
     def evaluated_query(self, value: Value, node: Any, state: State) -> Value:
         """`list(queryset)`."""
@@ -220,8 +237,14 @@ class Orm:
         return self.vocabulary.entry(*value.query.entry)
 
     def query_method(self, receiver: Value, name: str, args: Any, node: Any, state: State) -> Value:
-        query = receiver.query
         entry = self.query_entry(receiver)
+        if "guess" in receiver.query.flags and entry is not None and not any(s.signature.last == name for s in entry.specs):
+            receiver = self.guessed_again(receiver, name, args)
+            entry = self.query_entry(receiver)
+        query = receiver.query
+        if "manager" in query.flags and name != "__call__":
+            receiver = self.values.replace(receiver, query=query._replace(flags=query.flags - {"manager"}))
+            query = receiver.query
         specs = [s for s in entry.specs if s.signature.last == name and not (s.op in ("result", "run") and s.op != "result")] if entry is not None else []
         own = [s for s in specs if s.op in _QUERY_OPS]
         for spec in own:
@@ -265,6 +288,8 @@ class Orm:
         flags = query.flags
         if any(column == "" for column, _, _ in filters):
             flags |= {"open"}
+        if spec.get("rows") == "one":
+            flags |= {"one"}
         origins = receiver.origins | self._union(v for _, _, v in filters)
         return self.values.replace(receiver, origins=origins, query=query._replace(filters=filters, flags=flags))
 
@@ -325,10 +350,23 @@ class Orm:
         if (read is not None and read.literal is True) or (share is not None and share.literal is True):
             flags = {"share"}
         noop = spec.get("noop_on") or ()
-        return self.values.replace(receiver, query=query._replace(flags=query.flags | flags | {f"noop:{b}" for b in noop}, lock_site=self.site(node)))
+        if "lock" in flags:
+            if spec.get("requires") == "transaction":
+                flags.add("needs-transaction")
+            intent = self.event(LockQuery, node, state, record=self.query_record(receiver, state))
+            intent.used = getattr(intent, "used", False)
+            return self.values.replace(receiver, query=query._replace(flags=query.flags | flags | {f"noop:{b}" for b in noop}, lock_site=intent.n))
+        return self.values.replace(receiver, query=query._replace(flags=query.flags | flags))
+
+    def lock_used(self, value: Value) -> None:
+        """A query that locks was run, or handed to something that may run it."""
+        if value.query is not None and value.query.lock_site is not None:
+            self.trace.events[value.query.lock_site].used = True
 
     def q_load(self, spec: Any, bound: Any, receiver: Value, args: Any, node: Any, state: State) -> Value:
         narrowed = self._narrowed(receiver, spec, args, state)
+        if spec.get("locks"):
+            narrowed = self.values.replace(narrowed, query=narrowed.query._replace(flags=narrowed.query.flags | {"lock"}))
         if spec.signature.last in ("get_or_create", "aget_or_create"):
             row = self.select_rows(narrowed, "one", node, state, spec)
             return self.container(node, "tuple", state, {"[0]": row, "[1]": self.values.unknown}, None, "pair")
@@ -411,7 +449,7 @@ class Orm:
             known = self.known_items(value, state)
             if known is None:
                 return frozenset(("*",))
-            names = [v.text for v in known]
+            names = [v.text if v.text is not None else v.ref[2] if v.ref is not None and v.ref[0] == "column" else None for v in known]
             return frozenset(n for n in names if n is not None) if all(n is not None for n in names) else frozenset(("*",))
         return None
 
@@ -508,10 +546,14 @@ class Orm:
         if names and all(names):
             columns = tuple(n.lower() for n in names)
         event = self.event(Read, node, state, "q", record=record, columns=columns, lock=None, many=how == "many", cached=False, spec=spec)
+        event.session = session if session is not None else self.query_session(value)
+        self.lock_used(value)
         self.throw_io(state, node)
         backends = value.flags | (session.flags if session is not None else NOTHING)
         if "lock" in query.flags and not any(f"noop:{backend}" in query.flags for backend in backends) and "autocommit" not in backends:
             event.lock = Lock("pattern" if "pattern" in query.flags else "row", event.n, "tx", record, event.n)
+            if "needs-transaction" in query.flags and not any(lock.kind in ("atomic", "serializable", "unit") for lock in state.held):
+                event.outside = "none"
             state.held |= {event.lock}
         if "locked" in value.flags:
             event.lock = Lock("pattern", event.n, "tx", record, event.n)
@@ -616,9 +658,6 @@ class Orm:
             return self.values.make(right.origins | {SERVER}, ref=("pred", ((receiver.ref[2], _COLUMN_METHODS[name], right),)))
         return self.values.make(receiver.origins | self._union(args.all()) | {SERVER}, ref=receiver.ref if name in ("desc", "asc", "label") else ("server", receiver.ref[2]))
 
-    def model_class_method(self, cls: Any, name: str, receiver: Value, args: Any, node: Any, state: State) -> Optional[Value]:
-        return None
-
     def construct_library_class(self, cls: Any, args: Any, node: Any, state: State) -> Optional[Value]:
         return None
 
@@ -676,7 +715,7 @@ class Orm:
             if entry is None:
                 continue
             for spec in entry.specs:
-                if spec.signature.last != name or spec.op not in ("persist", "reload", "remove"):
+                if spec.signature.last != name or spec.op not in _OBJECT_OPS:
                     continue
                 if spec.signature.param("instance") is not None or spec.signature.param("entity") is not None:
                     continue
@@ -688,6 +727,11 @@ class Orm:
                     result = self.persist_object(oid, entry, spec, node, state, self.column_names(bound, state), doubt, bound=bound)
                 elif spec.op == "reload":
                     self.reload_object(oid, spec, bound, args, node, state)
+                elif spec.op == "assign":
+                    self.object_assign(oid, spec, args, node, state)
+                    result = value
+                elif spec.op == "set_write":
+                    result = self.object_set_write(oid, obj, entry, spec, bound, args, node, state)
                 else:
                     self.write(node, state, record=self.object_record(oid, obj, entry, state), verb="delete", payload=self.values.const(None), spec=spec)
                 break
@@ -705,7 +749,7 @@ class Orm:
         if known is None:
             known = self._instance_methods = frozenset(
                 s.signature.last for entry in self.vocabulary.entries("orm") for s in entry.specs
-                if s.op in ("persist", "reload", "remove") and s.signature.param("instance") is None and s.signature.param("entity") is None)
+                if s.op in _OBJECT_OPS and s.signature.param("instance") is None and s.signature.param("entity") is None)
         return name in known
 
     def object_record(self, oid: int, obj: Obj, entry: Any, state: State) -> Record:
@@ -724,7 +768,10 @@ class Orm:
         if obj.new or obj.kind == "new" or self.is_copy(obj, bound):
             payload = self.values.derived([self.flat(state, v) for v in obj.fields.values()] or [self.values.const(None)])
             return self.write(node, state, record=record, verb="create", payload=payload, spec=spec, extra=("new", oid))
-        own = [(path, n) for path, n in obj.pending if not path[0].startswith(("[", "_", "<*")) and all(step.startswith("[") for step in path[1:])]
+        own = [(path, n) for path, n in obj.pending if not path[0].startswith(("[", "_", "<*"))
+               and all(step.startswith("[") or self.is_embedded(obj, entry, path[0]) for step in path[1:])]
+        if entry.fields.get("item_changes"):
+            own = [(path, n) for path, n in own if not self.writes_item_alone(path, self.trace.events[n])]
         if columns is not None and "*" not in columns:
             own = [(path, n) for path, n in own if path[0] in columns]
         changes = frozenset((n, path) for path, n in own)
@@ -737,8 +784,10 @@ class Orm:
             doubts.add("parameter")
         if obj.handed:
             doubts.add("handed-over")
-        versioned = self.version_guard(obj)
+        versioned = self.version_guard(obj) or self.optimistic_guard(entry, changes, state)
         preconditions = (Precondition("witness", "version column", self.values.unknown),) if versioned else ()
+        if bound is not None and bound.by_role.get("precondition"):
+            preconditions += self.preconditions_of(spec, bound, None, state)
         writes_all = columns is None and not unit and not (spec is not None and spec.get("writes") == "changed columns")
         value = self.write(
             node, state, record=record, verb="update", payload=payload, preconditions=preconditions, spec=spec,
@@ -752,6 +801,21 @@ class Orm:
         left = frozenset(mark for mark in current.pending if mark not in set(own))
         state.put(oid, current.but(pending=left))
         return value
+
+    @staticmethod
+    def writes_item_alone(path: tuple, change: Any) -> bool:
+        """`doc.labels[key] = value`, where the ORM writes the changed key only: a value that owes nothing to what was loaded."""
+        if len(path) < 2 or change.op != "item":
+            return False
+        return not any(o.kind == base.kind and o.n == base.n and len(o.path) > len(base.path) and o.path[:len(base.path)] == base.path
+                       for o in change.value.origins for base in change.base)
+
+    def is_embedded(self, obj: Obj, entry: Any, name: str) -> bool:
+        """`doc.shelf.pieces` is part of the document, unless the field holds a reference to another."""
+        if not entry.fields.get("embedded"):
+            return False
+        cls = self.model_class(obj)
+        return cls is None or not self.is_relation_field(cls, name)
 
     def is_copy(self, obj: Obj, bound: Any) -> bool:
         """`obj.pk = None; obj.save()`, `save(force_insert=True)`: the values go to a new row."""
@@ -812,14 +876,18 @@ class Orm:
         if entity.query is not None:
             value = entity
         else:
-            if not self.is_entity(entity) and entity.ref is None and not entity.typ and entity.name[:1].islower():
-                pass
+            if entity.shape is not None or doubt and not self.may_be_entity(entity):
+                return None  # `session.get("cart")` of a web framework
             value = self.values.make(entity.origins, query=Query((spec.entry.kind, spec.entry.id), "select", (entity,)),
                                      flags=receiver.flags & _KEEP if receiver is not None else NOTHING)
         query = value.query
         for _, ident in bound.by_role.get("ident", ()):
             query = query._replace(filters=query.filters + (("pk", "=", self.flat(state, ident)),))
         filters = [(name, v) for name, v in bound.by_role.get("filter", ())]
+        for name, v in list(filters):
+            if v.ref is not None and v.ref[0] == "pred":
+                filters.remove((name, v))
+                query = query._replace(filters=query.filters + tuple(self._predicate(v)))
         for name, v in filters:
             column, _, lookup = name.partition(spec.get("lookup_separator") or "\0")
             query = query._replace(filters=query.filters + ((column, _LOOKUPS.get(lookup, "=") if lookup else "=", self.flat(state, v)),))
@@ -833,6 +901,10 @@ class Orm:
             state.held |= {Lock("serializable", 0, "session")}
         row = self.select_rows(value, "one", node, state, spec, session=receiver)
         return row
+
+    def may_be_entity(self, value: Value) -> bool:
+        """Something that may be a mapped class: a class, or a name as such have (`self.model`, `cls`, `entity`)."""
+        return self.is_entity(value) or self.vocabulary.match("entity_argument", value.name or "_")
 
     def op_many(self, spec: Any, bound: Any, receiver: Optional[Value], args: Any, node: Any, state: State, doubt: str) -> Optional[Value]:
         row = self.op_load(spec, bound, receiver, args, node, state, doubt)
@@ -863,9 +935,6 @@ class Orm:
             self.reload_object(oid, spec, bound, args, node, state)
         return self.values.none
 
-    def op_persist_function(self, spec: Any, bound: Any, receiver: Optional[Value], args: Any, node: Any, state: State, doubt: str) -> Optional[Value]:
-        return None
-
     def op_add(self, spec: Any, bound: Any, receiver: Optional[Value], args: Any, node: Any, state: State, doubt: str) -> Value:
         """`session.add(obj)`: a new object will be inserted, a loaded one stays what it is."""
         for value in args.all():
@@ -895,6 +964,7 @@ class Orm:
         return self.values.none
 
     def op_expire(self, spec: Any, bound: Any, receiver: Optional[Value], args: Any, node: Any, state: State, doubt: str) -> Value:
+        self.event(Expire, node, state)
         self.session_expired(state)
         return self.values.none
 
@@ -1006,13 +1076,15 @@ class _AtSite:
         self.at = at
 
 
+#: What a method of a loaded object may be.
+_OBJECT_OPS = frozenset(("persist", "reload", "remove", "assign", "set_write"))
 _KEEP = frozenset(("sqlite", "serializable", "repeatable", "autocommit", "locked", "opened"))
 _TEXT_LOOKUPS = frozenset(("contains", "icontains", "startswith", "istartswith", "endswith", "iendswith", "range", "year", "month", "day", "date", "regex", "iregex",
                            "has_key", "overlap", "week_day", "hour", "minute", "second", "contained_by", "search"))
 _QUERY_OPS = {
     "filter": "q_filter", "lock": "q_lock", "load": "q_load", "many": "q_many", "scalar": "q_scalar", "check_exists": "q_scalar",
     "set_write": "q_set_write", "remove": "q_remove", "create": "q_create", "upsert": "q_upsert", "values": "q_values", "persist": "q_bulk",
-    "chain": "q_chain", "columns": "q_returning",
+    "chain": "q_chain", "columns": "q_returning", "execute": "q_execute",
 }
 
 

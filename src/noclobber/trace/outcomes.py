@@ -60,6 +60,8 @@ class Outcomes:
     def escapes(self, state: State, value: Value, how: str) -> None:
         for part in self.parts(state, value) if value.objs else (value,):
             self.looked_at(state, part, how)
+            if part.query is not None:
+                self.lock_used(part)
 
     def response_method(self, receiver: Value, name: str, args: Any, node: Any, state: State) -> Optional[Value]:
         """A method of what a read or write gave back, without arguments: a part of it (`resp.json()`, `body.read()`)."""

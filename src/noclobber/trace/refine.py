@@ -40,6 +40,8 @@ class Refiner:
             if kind is ir.BoolOp:
                 return self._bool_test(node, state)
             value = self.eval(node, state)
+            if value.query is not None and value.query.verb == "select" and value.query.entry[0] == "orm" and not value.query.flags & {"manager"}:
+                value = self.select_rows(value, "many", node, state)  # `if queryset:` asks the database
             return self.refine(value, node, state)
         except Dead:
             return None, None

@@ -41,6 +41,8 @@ class Stores(Outcomes, Transactions, Replays, Effects, SqlRunner, Orm):
         if receiver.ref is not None and receiver.ref[0] == "transaction":
             return None
         done = self.instance_method(receiver, name, args, node, state)
+        if done is None:
+            done = self.related_query(receiver, name, args, node, state)
         if done is not None:
             return done
         specs: tuple = ()
@@ -345,6 +347,7 @@ class Stores(Outcomes, Transactions, Replays, Effects, SqlRunner, Orm):
             doubts=doubts, commit=None, open_where=open_where, self_columns=self_columns, text=text, conflict_handled=False, help=(spec.get("help") or "") if spec is not None else "",
         )
         event.preconditions = preconditions
+        event.lock_help = (spec.get("lock_help") or "") if spec is not None else ""
         n = event.n
         conditional = event.conditional
         state.won -= {n}

@@ -3,8 +3,9 @@ from __future__ import annotations
 
 from typing import Any, Callable, Optional
 
-from .events import Begin, Commit, Lock, LockEvent
-from .objects import State, join_states
+from . import ir
+from .events import Begin, Commit, Expire, Lock, LockEvent
+from .objects import Dead, State, join_states
 from .values import NOTHING, Origin, Value
 
 
@@ -68,7 +69,7 @@ class Transactions:
         """The end of a transaction drops its row locks, unless an outer one is still open."""
         if token is not None:
             state.held -= {token}
-        if not any(lock.kind in ("atomic", "serializable") and lock.scope == "block" for lock in state.held):
+        if not any(lock.kind in ("atomic", "serializable", "unit") and lock.scope == "block" for lock in state.held):
             self.release(state, "tx")
 
     def release(self, state: State, scope: str) -> None:
@@ -96,6 +97,7 @@ class Transactions:
         return self.values.none
 
     def op_rollback(self, spec: Any, bound: Any, receiver: Optional[Value], args: Any, node: Any, state: State, doubt: str) -> Value:
+        self.event(Expire, node, state)
         self.drop_units(state)
         self.close_blocks(state)
         self.session_expired(state)
@@ -107,7 +109,102 @@ class Transactions:
 
     def op_transaction(self, spec: Any, bound: Any, receiver: Optional[Value], args: Any, node: Any, state: State, doubt: str) -> Value:
         flags = frozenset(f for value in args.all() for f in self.isolation_flags(value))
+        flags |= frozenset(f for _, value in bound.by_role.get("isolation", ()) if value.literal is True for f in ("serializable",))
+        if any(value.literal is False for _, value in bound.by_role.get("precondition", ())):
+            flags |= {"unchecked"}
         return self.values.make(NOTHING, ref=("transaction", spec, None), flags=flags)
+
+    def transaction_spec(self, dotted: str) -> Any:
+        """The vocabulary's word for a context manager or decorator that is a transaction; None: it is none."""
+        return next((s for s in self.vocabulary.functions(dotted) if s.op in ("transaction", "enter") and s.entry.kind in ("orm", "transaction")), None)
+
+    # --- decorators -----------------------------------------------------------------------------------------------------------
+    def contexts_of(self, definition: Any, state: State) -> list:
+        """(decorator, spec or None, kind of lock, flags) of a function's decorators that are a transaction or a lock, outermost first."""
+        found: list = []
+        for decorator in getattr(definition, "decorators", ()):
+            called = isinstance(decorator, ir.Call)
+            name = self.static_name(decorator.func if called else decorator)
+            if not name:
+                continue
+            spec = self.transaction_spec(name)
+            flags = NOTHING
+            if spec is not None and called:
+                try:
+                    flags = self.eval(decorator, state.copy()).flags
+                except Dead:
+                    pass
+            last = name.rsplit(".", 1)[-1]
+            if spec is not None:
+                found.append((decorator, spec, "", flags))
+            elif self.is_own_function(name) or self.ask.dotted(name) is not None:
+                continue  # what it does is seen where the function is called through it
+            elif self.vocabulary.match("transaction", last) or last in ("commit_on_success",):
+                found.append((decorator, None, "", flags))
+            elif self.vocabulary.match("lock_factory", last):
+                found.append((decorator, None, "pattern", flags))
+        return found
+
+    def is_own_function(self, name: str) -> bool:
+        found = self.ask.name(self.frames[-1].scope.module, name) if self.frames and "." not in name else None
+        return found is not None and found[0] in ("function", "class")
+
+    def in_contexts(self, definition: Any, contexts: list, frame: Any, body: Callable, state: State) -> Optional[State]:
+        """Run a function's body inside the transactions and locks that its decorators hold."""
+        if not contexts:
+            return body(state)
+        entry = state.copy()
+        held: list = []
+        for decorator, spec, kind, flags in contexts:
+            if kind:
+                event = self.event(LockEvent, decorator, entry, "decorator")
+                event.lock = token = Lock(kind, event.n, "block")
+            else:
+                event = self.event(Begin, decorator, entry, "decorator", label=spec.signature.last + "()" if spec is not None else "transaction")
+                token = self.transaction_token(spec, event.n, flags)
+            entry.held |= {token}
+            held.append((token, spec, decorator))
+
+        def leave(left: State, commit: bool) -> None:
+            for token, spec, decorator in reversed(held):
+                if commit and spec is not None and spec.entry.fields.get("unit_of_work"):
+                    event = self.event(Commit, decorator, left, "end", label="end of the function")
+                    self.flush_units(None, decorator, left, None, commit=event.n)
+                if token.kind == "pattern":
+                    left.held -= {token}
+                else:
+                    self.close_transaction(token, left)
+
+        collector = self.collectors and type(self.collectors[-1])() or None
+        if collector is not None:
+            self.collectors.append(collector)
+        try:
+            end = body(entry)
+        finally:
+            if collector is not None:
+                self.collectors.pop()
+        returned = []
+        for left, value in frame.returns:
+            left = left.copy()
+            leave(left, True)
+            returned.append((left, value))
+        frame.returns = returned
+        for raised, types, cause in collector.raised if collector is not None else ():
+            left = raised.copy()
+            leave(left, False)
+            self.rethrow(left, types, cause)
+        if end is not None:
+            end = end.copy()
+            leave(end, True)
+        return end
+
+    def transaction_token(self, spec: Any, n: int, flags: frozenset) -> Lock:
+        """What an open transaction holds. owner 'unit': of an ORM that checks at its end what was read in it, unless told not to ('atomic')."""
+        level = (spec.get("isolation") or "") if spec is not None and hasattr(spec, "get") else ""
+        serializable = "serializable" in flags or "serializable" in level.lower()
+        if spec is not None and spec.entry.fields.get("optimistic"):
+            return Lock("serializable" if serializable else "atomic" if "unchecked" in flags else "unit", n, "block", owner="unit")
+        return Lock("serializable" if serializable else "atomic", n, "block")
 
     def op_after_commit(self, spec: Any, bound: Any, receiver: Optional[Value], args: Any, node: Any, state: State, doubt: str) -> Value:
         return self.values.none
@@ -137,6 +234,10 @@ class Transactions:
             return self._suppressed(ref[1], state, inside, node)
         if ref is not None and ref[0] == "transaction":
             return self._transaction_block(ref[1], ref[2], manager, expression, state, inside)
+        if manager.dotted:
+            spec = self.transaction_spec(manager.dotted)
+            if spec is not None:  # `with db_session:`, not called
+                return self._transaction_block(spec, None, manager, expression, state, inside)
         if ref is not None and ref[0] == "lock":
             return self._lock_block(ref[1], expression, state, inside, manager)
         for typ in self.library_types(manager):
@@ -161,9 +262,7 @@ class Transactions:
                            entry: Any = None) -> Optional[State]:
         if token is None:
             event = self.event(Begin, expression, state, "with", label=spec.signature.last + "()" if spec is not None and hasattr(spec, "signature") else self.words(manager))
-            level = (spec.get("isolation") or "") if spec is not None and hasattr(spec, "get") else ""
-            kind = "serializable" if "serializable" in manager.flags or "serializable" in level.lower() else "atomic"
-            token = Lock(kind, event.n, "block")
+            token = self.transaction_token(spec if hasattr(spec, "entry") else None, event.n, manager.flags)
             state.held |= {token}
         bound = self.values.replace(manager, ref=None) if manager.typ else None
         end = self.leaving(inside, state, bound, lambda left: self.close_transaction(token, left))

@@ -104,6 +104,7 @@ class Walker(Evaluator, Calls, Stores, Refiner):
     def walk(self, root: Any) -> Trace:
         """root: a scope of `ask` (function, loose module statements, loose class statements)."""
         self.trace = Trace(root.qualname)
+        self.trace.entry = self.entry_point(root)
         spent = self.shared.get("steps", 0)
         first = self.steps = 0 if spent < FILE_STEPS else ENTERING_STEPS - LATE_STEPS
         state = State()
@@ -123,16 +124,33 @@ class Walker(Evaluator, Calls, Stores, Refiner):
             self.shared["steps"] = spent + self.steps - first
         return self.trace
 
+    def entry_point(self, root: Any) -> str:
+        """Is the root something that a framework calls outside of any transaction: a command, a queue's task, a script?"""
+        info = getattr(root, "info", None)
+        if info is None:
+            return ""
+        if any(self.vocabulary.match("task_decorator", text.split("(")[0]) for text in info.decorators if text):
+            return "task"
+        cls = root.cls
+        if cls is not None and root.name in ("handle", "run", "handle_noargs", "handle_label", "handle_app_config"):
+            if any(self.vocabulary.match("command_base", base.rstrip("()")) for base in cls.library_bases()):
+                return "command" if root.name != "run" else "task"
+        return ""
+
     def retried_body(self, definition: Any, root: Any, state: State, frame: Frame, args: dict) -> None:
         """A root's body, inside the retry regions that its decorators make."""
         policies = self.policies_of(definition, state)
+        contexts = self.contexts_of(definition, state)
         for name, value in args.items():
             state.bind(name, value)
         frame.entry = args
 
         def body(entry: State) -> Optional[State]:
             frame.returns = []
-            end = self.block(definition.body, entry) if not isinstance(definition, ir.Lambda) else self._lambda_end(definition, entry)
+            if isinstance(definition, ir.Lambda):
+                end = self._lambda_end(definition, entry)
+            else:
+                end = self.in_contexts(definition, contexts, frame, lambda inner: self.block(definition.body, inner), entry)
             return join_states(self.values, [end] + [s for s, _ in frame.returns])
 
         if isinstance(definition, ir.FunctionDef) and definition.decorators and self._walk_decorated(definition, state, frame, args, lambda entry: self.in_policies(policies, body, entry)):
@@ -200,8 +218,7 @@ class Walker(Evaluator, Calls, Stores, Refiner):
 
     def finish(self, end: Optional[State], frame: Frame) -> None:
         for state, value in frame.returns:
-            for part in self.parts(state, value):
-                self.looked_at(state, part, "returned")
+            self.escapes(state, value, "returned")
         ends = [s for s, _ in frame.returns]
         if end is not None and end not in ends:
             ends.append(end)

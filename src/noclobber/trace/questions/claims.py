@@ -34,6 +34,11 @@ class Claim:
     obj: str = ""
 
 
+def lock_help_of(write: Write, general: str, field: str = "", record: str = "") -> str:
+    """How the row is held from its load to its save, in the library's own terms."""
+    return (write.lock_help or general).replace("{field}", field).replace("{record}", record)
+
+
 def help_of(write: Write, general: str, field: str = "", record: str = "") -> str:
     """The repair in the library's own terms where the vocabulary has a line for it, else in general ones."""
     return (write.help or general).replace("{field}", field).replace("{record}", record)

@@ -7,11 +7,15 @@ from typing import Iterator, Optional
 from ..events import Change, Event, Read, Site, Trace, Write
 from ..records import MAYBE, NO
 from .guards import anchor, column_of, guard_between, guard_held, reads_in, same
+from .locks import Stale, copies, remembered, stale_lock
 
 
 @dataclass(slots=True)
 class Derived:
-    """A field of a loaded object that is written with a value derived from the loaded row. kind: 'increment' | 'derived'."""
+    """A field of a loaded object that is written with a value derived from the loaded row. kind: 'increment' | 'derived'.
+
+    stale: the row lock that is there and does not help, or None; remembered: only because the session gives back what it loaded before it.
+    """
 
     kind: str
     write: Write
@@ -23,7 +27,8 @@ class Derived:
     change: Optional[Change]
     doubts: frozenset
     obj: str
-    help: str = ""
+    stale: Optional[Stale] = None
+    remembered: bool = False
 
 
 #: Columns that say which row it is; they never change, so a value made of them is not stale.
@@ -39,24 +44,55 @@ def derived_changes(trace: Trace) -> Iterator[Derived]:
             continue
         found: dict[str, Derived] = {}
         for n, path in sorted(write.changes):
-            change = trace.events[n]
-            kind = _kind_of(change, path, write.base)
-            if kind is None or _in_own_method(change):
-                continue
-            read = trace.events[change.row] if change.row is not None else None
-            start = read if isinstance(read, Read) else change
-            guard = guard_between(trace, read, write, change if write.unit else None) if isinstance(read, Read) else guard_held(change, write)
-            if guard is not None:
-                continue
-            field = str(path[0])
-            item = Derived(kind, write, field, write.record.label, change.site if write.unit else anchor(write, change), start,
-                           read if isinstance(read, Read) else None, change, frozenset(), field if write.unit else "")
-            if field not in found or (kind == "increment" and found[field].kind != "increment"):
-                found[field] = item
+            item = _derived(trace, write, trace.events[n], path)
+            if item is not None and (item.field not in found or (item.kind == "increment" and found[item.field].kind != "increment")):
+                found[item.field] = item
         if write.unit:
-            yield from found.values()
+            # `row.set(a=…, b=…)`: one statement, one finding.
+            statements: dict = {}
+            for item in found.values():
+                known = statements.setdefault(id(item.site.at), item)
+                if known.kind != "increment" and item.kind == "increment":
+                    statements[id(item.site.at)] = item
+            yield from statements.values()
         elif found:
             yield min(found.values(), key=lambda item: (item.kind != "increment", item.change.n))
+
+
+def _derived(trace: Trace, write: Write, change: Change, path: tuple) -> Optional[Derived]:
+    """One change of a written object, when it is derived from the row and nothing guards it."""
+    if _in_own_method(change):
+        return None
+    others = copies(trace, write, change, change.value.origins)
+    kind, base = _kind_of(change, path, write.base), None
+    if kind is None:
+        for base in others:
+            kind = _kind_of(change, path, frozenset((base,)))
+            if kind is not None:
+                break
+        else:
+            return None
+    loaded = trace.events[change.row] if change.row is not None else None
+    read = loaded if base is None else others[base]
+    read = read if isinstance(read, Read) else None
+    start = read if read is not None else change
+    last = change if write.unit else None
+    by_session = False
+    if base is not None and read is None:
+        guard = None  # computed from an object that came from elsewhere, before the row was loaded
+    else:
+        guard = guard_between(trace, read, write, last) if read is not None else guard_held(change, write)
+    if guard is not None:
+        earlier = remembered(trace, read) if read is not None and guard.source == read.n else None
+        if earlier is None:
+            return None
+        stale, by_session = Stale(read.site, "waits for the other writer, but the session gives back the attributes as it loaded them before"), True
+        start = read = earlier
+    else:
+        stale = stale_lock(trace, read, write, change)
+    field = ".".join(path) if len(path) > 1 and not path[1].startswith("[") else str(path[0])
+    return Derived(kind, write, field, write.record.label, change.site if write.unit else anchor(write, change), start, read, change, frozenset(),
+                   field if write.unit else "", stale, by_session)
 
 
 def _in_own_method(change: Change) -> bool:
@@ -69,9 +105,12 @@ def _kind_of(change: Change, path: tuple, bases: frozenset) -> Optional[str]:
     """increment: the field is its own old value plus or minus something; derived: computed from this row in sight; else None."""
     field = path[0]
     value = change.value
+    plain = "no number" not in value.flags and not any(step.startswith("[") for step in path[1:])
     for base in bases:
-        old = base.at(field)
-        if len(path) == 1 and any(o == old for o in value.incr):
+        old = base
+        for step in path:
+            old = old.at(step)
+        if plain and any(o == old for o in value.incr):
             return "increment"
     for origin in value.origins:
         for base in bases:

@@ -1,0 +1,362 @@
+"""Models: what a class says of its rows (relations, kinds of fields, unique keys), queries that begin on the class or on a relation of a row,
+and calls that act on one object of an ORM."""
+from __future__ import annotations
+
+from typing import Any, Optional
+
+from .events import Precondition, Read
+from .objects import Obj, State
+from .values import NOTHING, SERVER, Origin, Query, Value
+
+_BEGINNING = frozenset(("filter", "lock", "load", "many", "scalar", "check_exists", "set_write", "create", "upsert", "result", "persist", "chain"))
+_VERBS = frozenset(("select", "update", "delete", "insert"))
+#: Names that only an ORM's models have: no import of the ORM is asked for.
+_TELLING = frozenset(("get_or_none", "get_by_id", "select", "find_one", "find_many", "get_or_create", "update_or_create", "bulk_create"))
+_PLAIN_TYPES = frozenset(("str", "bytes", "list", "List", "dict", "Dict", "set", "Set", "tuple", "Tuple", "bool", "Sequence", "Mapping", "UUID"))
+
+
+class Models:
+    """Mixin of Walker."""
+
+    # --- facts of a class ------------------------------------------------------------------------------------------------------
+    def class_of(self, value: Optional[Value]) -> Any:
+        """The class of the project that an entity value names, or None."""
+        if value is None:
+            return None
+        if value.ref is not None and value.ref[0] == "class":
+            return value.ref[1]
+        if value.ref is not None and value.ref[0] in ("column", "columns"):
+            return self.class_of(value.ref[1])
+        if value.dotted:
+            found = self.ask.dotted(value.dotted)
+            return found[1] if found is not None and found[0] == "class" else None
+        return None
+
+    def model_class(self, obj: Obj) -> Any:
+        """The class of the project that an object is a row of, or None."""
+        cls = obj.cls
+        if isinstance(cls, str):
+            cls = self.ask.klass_of(cls) if cls.startswith("class:") else None
+        if cls is None and obj.model is not None:
+            cls = self.class_of(obj.model[1])
+        return cls
+
+    def is_relation_field(self, cls: Any, name: str) -> Optional[bool]:
+        """Does the field hold another row? None: the class does not tell."""
+        entry = self.orm_of_class(cls)
+        call = cls.field_call(name)
+        if call is not None:
+            return bool(self._listed_call("relations", entry, call))
+        text = cls.annotation_text(name)
+        if text:
+            return any(word in text for word in ("Link[", "BackLink[", "Relation["))
+        return None
+
+    def _listed_call(self, field: str, entry: Any, call: tuple) -> bool:
+        """Is the constructor, or one of the types given to it, in that list of the entry?"""
+        names = [call[0], *(text.split("(")[0].split("[")[0] for text in call[1])]
+        for listed in entry.fields.get(field, ()) or () if entry is not None else ():
+            last = listed.rsplit(".", 1)[-1]
+            for name in names:
+                if name == listed or last != "*" and name.rsplit(".", 1)[-1] == last or last == "*" and name.startswith(listed[:-1]):
+                    return True
+        return False
+
+    def related_class(self, cls: Any, name: str) -> tuple:
+        """(class of the project or None, its name or '') of the row that a relation's field holds."""
+        entry = self.orm_of_class(cls)
+        call = cls.field_call(name)
+        text = ""
+        if call is not None and self._listed_call("relations", entry, call):
+            text = call[1][0] if call[1] else call[2].get("to", call[2].get("model_name", call[2].get("model", "")))
+        if not text:
+            found = cls.annotation(name)
+            text = cls.annotation_text(name) if found is not None else ""
+            typ = self.annotation_type(found[1], found[0]) if found is not None else None
+            other = self.ask.klass_of(typ) if typ and typ.startswith("class:") else None
+            if other is not None and self.orm_of_class(other) is not None:
+                return other, other.name
+            if typ and typ.startswith("class:") or call is None:
+                return None, ""
+        text = text.strip("'\"").rsplit(".", 1)[-1] if text.startswith(("'", '"')) else text
+        if text == "self":
+            return cls, cls.name
+        found = self.ask.resolve(cls.module, text) if text.replace(".", "").isidentifier() else None
+        if found is not None and found[0] == "class":
+            return found[1], found[1].name
+        last = text.rsplit(".", 1)[-1]
+        return None, last if last.isidentifier() and last[:1].isupper() else ""
+
+    def holds_no_number(self, obj: Obj, name: str) -> bool:
+        """Is the field declared as text, JSON, a list? Undeclared fields may be anything."""
+        cls = self.model_class(obj)
+        if cls is None:
+            return False
+        entry = self.orm_of_class(cls)
+        call = cls.field_call(name)
+        if call is not None and self._listed_call("not_numbers", entry, call):
+            return True
+        text = cls.annotation_text(name).replace("Mapped[", "").replace("Optional[", "").strip("'\"")
+        return text.split("[")[0].split("|")[0].strip(" ]").rsplit(".", 1)[-1] in _PLAIN_TYPES
+
+    def unique_of(self, entity: Optional[Value]) -> Optional[bool]:
+        """Does the class declare a unique constraint beside its primary key? None: the class was not found."""
+        cls = self.class_of(entity)
+        if cls is None:
+            return None
+        entry = self.orm_of_class(cls)
+        for base in cls.mro():
+            for name in base.info.assigns:
+                call = base.field_call(name)
+                if call is not None and (call[2].get("unique") == "True" or "unique_with" in call[2] or call[0].rsplit(".", 1)[-1] == "OneToOneField"):
+                    return True
+        for name in entry.fields.get("unique_in", ()) or () if entry is not None else ():
+            text = cls.nested_text(name) + cls.text_of(name)
+            if any(word in text for word in ("UniqueConstraint", "unique_together", "unique=True", "'unique'", '"unique"', "True)", "unique = True")):
+                return True
+        return False
+
+    # --- relations of a row ------------------------------------------------------------------------------------------------------
+    def relation_model(self, obj: Obj, name: str, typ: Optional[str]) -> Any:
+        """(entry, entity Value or None) of a part that may be a row of its own."""
+        if obj.model is None and not (obj.kind == "instance" and obj.cls is not None):
+            return None
+        if name.startswith("["):
+            return None
+        entry = obj.model[0] if obj.model is not None else None
+        cls = self.model_class(obj)
+        if entry is None:
+            found = self.orm_of_class(cls) if cls is not None else None
+            if found is None:
+                return None
+            entry = (found.kind, found.id)
+        if cls is not None:
+            other, label = self.related_class(cls, name)
+            if other is not None:
+                return entry, self.class_value(other)
+            if label:
+                return entry, self.values.origin(Origin("global", label), ref=("dotted", label), name=label)
+            if self.is_relation_field(cls, name) is False:
+                return None  # a plain column
+        return entry, None
+
+    def related_query(self, receiver: Value, name: str, args: Any, node: Any, state: State) -> Optional[Value]:
+        """`order.lines.filter(…)`: a query of the rows that belong to a row; None: it is none."""
+        for oid in receiver.objs:
+            obj = state.heap.get(oid)
+            owner = state.heap.get(obj.parent[0]) if obj is not None and obj.parent is not None else None
+            if owner is None or obj.kind != "part" or obj.parent[1].startswith(("[", "_")):
+                continue
+            entry = self.entry_of_owner(owner)
+            if entry is None or not entry.fields.get("related_managers"):
+                continue
+            specs = [s for s in entry.specs if s.signature.last == name and s.op in ("filter", "lock", "load", "many", "scalar", "check_exists", "set_write", "create", "upsert")]
+            if not specs or not any(self.fit(s, args) is not None for s in specs):
+                continue
+            if name in ("get", "first", "last", "count", "update", "create") and self.plain_field(owner, obj.parent[1]):
+                continue
+            entity = self.values.make(receiver.origins, same=receiver.same, name=obj.parent[1], ref=("relation", obj.parent[1]))
+            key = self.values.origin(owner.origin, objs=frozenset((obj.parent[0],))) if owner.origin is not None else self.values.unknown
+            query = Query((entry.kind, entry.id), "select", (entity,), filters=(("@owner", "=", key),), flags=frozenset(("related",)))
+            return self.query_method(self.values.make(receiver.origins, query=query, flags=receiver.flags & frozenset(("sqlite", "serializable", "autocommit")), name=obj.parent[1]),
+                                     name, args, node, state)
+        return None
+
+    def entry_of_owner(self, owner: Obj) -> Any:
+        if owner.model is not None:
+            return self.vocabulary.entry(*owner.model[0])
+        if owner.kind in ("instance", "path") and owner.cls is not None:
+            cls = self.model_class(owner)
+            return self.orm_of_class(cls) if cls is not None else None
+        return None
+
+    def plain_field(self, owner: Obj, name: str) -> bool:
+        """`row.settings.get("k")`, `row.meta.update({…})`: a JSON column's own methods."""
+        cls = self.model_class(owner)
+        if cls is not None and self.is_relation_field(cls, name) is not None:
+            return True  # a declared column, or the one-side of a relation
+        return not (name.endswith(("s", "_set", "_all")) and not name.endswith(("settings", "ss", "status", "options", "params", "attrs", "attributes", "kwargs", "details", "args", "tags", "extras", "properties")))
+
+    # --- queries that begin on the class -------------------------------------------------------------------------------------------
+    def model_class_method(self, cls: Any, name: str, receiver: Value, args: Any, node: Any, state: State) -> Optional[Value]:
+        """`Model.get(…)`, `Model.select()` of a class of the project."""
+        entry = self.orm_of_class(cls)
+        if entry is None or not entry.fields.get("class_queries"):
+            return None
+        return self.class_query(entry, receiver, name, args, node, state)
+
+    def imported_class_method(self, dotted: str, callee: Value, args: Any, node: Any, state: State) -> Optional[Value]:
+        """The same of a class that was not found: which ORM it is of, imports and the call's shape tell."""
+        owner, _, name = dotted.rpartition(".")
+        module, _, last = owner.rpartition(".")
+        if not module or not last[:1].isupper() or last.isupper() and len(last) > 1 or not self.begins_query(name):
+            return None
+        packages = self.ask.imported_packages(self.frames[-1].scope.module)
+        best = None
+        for entry in self.vocabulary.entries("orm"):
+            if not entry.fields.get("class_queries"):
+                continue
+            specs = [s for s in entry.specs if s.signature.last == name and s.op in _BEGINNING]
+            if not specs or all(self.fit(s, args) is None for s in specs):
+                continue
+            named = any(base.split(".")[0] in packages for base in entry.fields.get("base", ()) or () if not base.startswith(("*", "db.")))
+            modular = entry in self.vocabulary.listed("model_modules", module)
+            shaped = modular and (name in _TELLING or any(a.value.ref is not None and a.value.ref[0] == "pred" for a in args.positional))
+            if module.split(".")[0] in packages_of(entry):
+                continue  # a class of the ORM itself
+            rank = (named and modular, named, shaped)
+            if any(rank[:1] + rank[2:]) and (best is None or rank > best[0]):
+                best = rank, entry
+        if best is None:
+            return None
+        cls = self.values.origin(Origin("global", owner), ref=("dotted", owner), name=last)
+        return self.class_query(best[1], cls, name, args, node, state)
+
+    def is_called_manager(self, name: str) -> bool:
+        known = self.shared.get("called managers")
+        if known is None:
+            known = self.shared["called managers"] = frozenset(
+                name for entry in self.vocabulary.entries("orm") if any(s.signature.last == "__call__" and s.op == "filter" for s in entry.specs)
+                for name in entry.fields.get("manager", ()) or ())
+        return name in known
+
+    def begins_query(self, name: str) -> bool:
+        known = self.shared.get("class queries")
+        if known is None:
+            known = self.shared["class queries"] = frozenset(
+                s.signature.last for entry in self.vocabulary.entries("orm") if entry.fields.get("class_queries") for s in entry.specs if s.op in _BEGINNING)
+        return name in known
+
+    def class_query(self, entry: Any, cls: Value, name: str, args: Any, node: Any, state: State) -> Optional[Value]:
+        specs = [s for s in entry.specs if s.signature.last == name and s.op in _BEGINNING]
+        query = Query((entry.kind, entry.id), "select", (cls,), flags=frozenset(("manager",)))
+        begin = self.values.make(cls.origins, query=query, name=cls.name)
+        for spec in specs:
+            if self.fit(spec, args) is None:
+                continue
+            if spec.op != "result":
+                return self.query_method(begin, name, args, node, state)
+            verb = spec.signature.returns
+            if verb not in _VERBS:
+                return None
+            return self.q_values(spec, None, self.values.replace(begin, query=query._replace(verb=verb)), args, node, state) if verb != "select" else begin
+        return None
+
+    def q_execute(self, spec: Any, bound: Any, receiver: Value, args: Any, node: Any, state: State) -> Value:
+        """`Model.update(…).where(…).execute()`."""
+        verb = receiver.query.verb
+        if verb == "select":
+            return self.select_rows(receiver, "many", node, state, spec)
+        return self.query_write(receiver, {"update": "update", "delete": "delete", "insert": "create"}.get(verb, "update"), spec, node, state)
+
+    def model_subscript(self, base: Value, index: Value, node: Any, state: State) -> Optional[Value]:
+        """`Model[key]` loads a row."""
+        ref = base.ref
+        if ref is None or ref[0] not in ("class", "dotted") or index.ref is not None:
+            return None
+        entry = self.subscript_entry(base)
+        if entry is None:
+            return None
+        query = Query((entry.kind, entry.id), "select", (base,), filters=(("pk", "=", self.flat(state, index)),))
+        return self.select_rows(self.values.make(base.origins, query=query), "one", node, state)
+
+    def subscript_entry(self, base: Value) -> Any:
+        if base.ref[0] == "class":
+            entry = self.orm_of_class(base.ref[1])
+            return entry if entry is not None and entry.fields.get("subscript") else None
+        module, _, last = base.ref[1].rpartition(".")
+        if not module or not last[:1].isupper() or last.isupper() and len(last) > 1:
+            return None
+        packages = self.ask.imported_packages(self.frames[-1].scope.module)
+        for entry in self.vocabulary.listed("model_modules", module):
+            if entry.kind == "orm" and entry.fields.get("subscript") and packages & packages_of(entry):
+                return entry
+        return None
+
+    # --- acting on one object --------------------------------------------------------------------------------------------------------
+    def op_persist_function(self, spec: Any, bound: Any, receiver: Optional[Value], args: Any, node: Any, state: State, doubt: str) -> Optional[Value]:
+        """`engine.save(obj)`."""
+        targets = [value for _, value in bound.by_role.get("instance", ())]
+        if not targets:
+            return None
+        done: set = set()
+        for target in targets:
+            for part in self.parts(state, target):
+                for oid in part.objs:
+                    obj = state.heap.get(oid)
+                    if obj is None or oid in done or obj.kind not in ("row", "path", "instance", "new"):
+                        continue
+                    done.add(oid)
+                    if obj.model is None:
+                        state.put(oid, obj.but(model=((spec.entry.kind, spec.entry.id), None)))
+                    self.persist_object(oid, spec.entry, spec, node, state, self.column_names(bound, state), doubt or ("class-unknown" if obj.cls is None else ""),
+                                        bound=bound, extra=("persist", oid))
+        return targets[0]
+
+    def object_assign(self, oid: int, spec: Any, args: Any, node: Any, state: State) -> None:
+        """`obj.set(n=1)`, `obj.update_from_dict(data)`: attributes of the object change."""
+        this = self.values.make(NOTHING, objs=frozenset((oid,)))
+        for name, argument in args.keywords:
+            if spec.signature.param("fields") is None or spec.signature.param("fields").kind == "varkw":
+                self.put_attribute(this, name, argument.value, state, node, "assign")
+        for argument in args.positional:
+            for step, value in (self.mapping_items(argument.value, state) or {}).items():
+                if step.startswith(("['", '["')):
+                    self.put_attribute(this, step[2:-2], value, state, node, "assign")
+
+    def object_set_write(self, oid: int, obj: Obj, entry: Any, spec: Any, bound: Any, args: Any, node: Any, state: State) -> Value:
+        """`doc.set({…})`, `doc.update(inc__n=1)`: a statement that writes the object's row."""
+        columns = self.set_columns(entry, args, state)
+        record = self.object_record(oid, obj, entry, state)
+        payload = self.values.derived([v for _, v in columns] or [self.values.const(None)])
+        versioned = self.version_guard(obj)
+        preconditions = self.preconditions_of(spec, bound, None, state)
+        if versioned and not preconditions:
+            preconditions = (Precondition("witness", "version column", self.values.unknown),)
+        return self.write(node, state, record=record, verb="update", payload=payload, spec=spec, columns=columns, preconditions=preconditions,
+                          self_columns=frozenset(name for name, v in columns if SERVER in v.origins), extra=("set", oid))
+
+    def set_columns(self, entry: Any, args: Any, state: State) -> tuple:
+        """((column, Value), …) of an update's arguments: keywords with operator prefixes, mappings, `{"$set": {…}}`, operator objects."""
+        found: list = []
+        separator = entry.fields.get("lookup_separator") or "\0"
+        atomic, setting = entry.fields.get("atomic_operators") or (), entry.fields.get("set_operators") or ()
+        for name, argument in args.keywords:
+            value = self.flat(state, argument.value)
+            head, _, rest = name.partition(separator)
+            if rest and head in atomic:
+                found.append((rest, self.values.make(value.origins | {SERVER})))
+            elif rest and head in setting:
+                found.append((rest, value))
+            else:
+                found.append((name, value))
+        for argument in args.positional:
+            mapping = self.mapping_items(argument.value, state)
+            for step, value in (mapping or {}).items():
+                name = step[2:-2] if step.startswith(("['", '["')) else step
+                if name == "$set":
+                    found += [(s[2:-2], self.flat(state, v)) for s, v in (self.mapping_items(value, state) or {"['?']": value}).items()]
+                elif name.startswith("$"):
+                    found.append((name, self.values.make(value.origins | {SERVER})))
+                else:
+                    found.append((name, self.flat(state, value)))
+        return tuple(found)
+
+    def optimistic_guard(self, entry: Any, changes: Any, state: State) -> bool:
+        """Does the ORM itself compare, at the flush, the attributes that these changes were computed from? It does for what was read in
+        the unit of work that is open now, unless that was begun without the check."""
+        if not entry.fields.get("optimistic"):
+            return False
+        units = frozenset(lock for lock in state.held if lock.owner == "unit")
+        if any(lock.kind == "atomic" for lock in units):
+            return False
+        for n, _ in changes:
+            for origin in self.trace.events[n].value.origins:
+                event = self.trace.events[origin.n] if origin.kind == "read" else None
+                if isinstance(event, Read) and event.record.store == entry.id and frozenset(lock for lock in event.ctx.held if lock.owner == "unit") != units:
+                    return False
+        return True
+
+
+def packages_of(entry: Any) -> frozenset:
+    return frozenset(base.split(".")[0] for base in entry.fields.get("base", ()) or () if not base.startswith(("*", "db.")))
