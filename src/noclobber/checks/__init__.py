@@ -6,7 +6,7 @@ from typing import Any, Callable
 
 #: Slugs of the rules that exist, in the order of their codes.
 SLUGS = (
-    "blind-sql-update", "blind-http-put", "blind-object-put", "orm-increment", "orm-derived-save", "unchecked-rowcount", "stale-retry",
+    "blind-sql-update", "blind-http-put", "blind-object-put", "orm-increment", "orm-derived-save", "stale-lock", "lock-outside-transaction", "unchecked-rowcount", "stale-retry",
     "effect-in-retry-loop",
 )
 

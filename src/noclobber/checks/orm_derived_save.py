@@ -1,9 +1,9 @@
 """RMW202: a field of a loaded object (JSON, list, text, state) is derived from the loaded row and saved."""
 from __future__ import annotations
 
-from typing import Iterator, Optional
+from typing import Iterator
 
-from noclobber.trace.events import Change, Read, Trace
+from noclobber.trace.events import Trace
 from noclobber.trace.questions.claims import Claim, Mark, lock_help_of
 from noclobber.trace.questions.guards import held_doubts, rejected
 from noclobber.trace.questions.objects import derived_changes, derived_updates
@@ -15,7 +15,7 @@ def check(trace: Trace) -> Iterator[Claim]:
             continue
         write, start, field, label = found.write, found.start, found.field, found.label
         what = f"{label}.{field}"
-        read = found.read or _loaded(trace, found.change)
+        read = found.read
         yield Claim(
             "orm-derived-save", found.site, write,
             f"`{what}` is derived from the loaded row and saved: a change made since the load is overwritten",
@@ -30,9 +30,3 @@ def check(trace: Trace) -> Iterator[Claim]:
             values=(("value", what), ("changed", f"`{field}`")),
             obj=found.obj,
         )
-
-
-def _loaded(trace: Trace, change: Optional[Change]) -> Optional[Read]:
-    """The read that the changed part came from (`row.tags.append(word)` changes the list, not the row)."""
-    reads = [trace.events[origin.n] for origin in change.base if origin.kind == "read"] if change is not None else []
-    return max((read for read in reads if isinstance(read, Read)), key=lambda read: read.n, default=None)

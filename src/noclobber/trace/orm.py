@@ -276,7 +276,7 @@ class Orm(Models):
 
     def q_chain(self, spec: Any, bound: Any, receiver: Value, args: Any, node: Any, state: State) -> Value:
         query = receiver.query
-        if spec.signature.last == "populate_existing":
+        if spec.settings.get("refreshes"):
             return self.values.replace(receiver, query=query._replace(flags=query.flags | {"fresh"}))
         if spec.signature.last == "execution_options":
             return self._query_options(receiver, args)
@@ -550,9 +550,12 @@ class Orm(Models):
         self.lock_used(value)
         self.throw_io(state, node)
         backends = value.flags | (session.flags if session is not None else NOTHING)
-        if "lock" in query.flags and not any(f"noop:{backend}" in query.flags for backend in backends) and "autocommit" not in backends:
+        open_ = any(lock.kind in ("atomic", "serializable", "unit", "begin") for lock in state.held)
+        if "lock" in query.flags and "autocommit" in backends and not open_ and "pattern" not in query.flags:
+            event.outside = "autocommit"
+        elif "lock" in query.flags and not any(f"noop:{backend}" in query.flags for backend in backends):
             event.lock = Lock("pattern" if "pattern" in query.flags else "row", event.n, "tx", record, event.n)
-            if "needs-transaction" in query.flags and not any(lock.kind in ("atomic", "serializable", "unit") for lock in state.held):
+            if "needs-transaction" in query.flags and not open_:
                 event.outside = "none"
             state.held |= {event.lock}
         if "locked" in value.flags:

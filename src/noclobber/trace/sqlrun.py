@@ -256,9 +256,13 @@ class SqlRunner:
                            cached=False, spec=spec)
         strength = statement.strongest_lock() if callable(statement.strongest_lock) else statement.strongest_lock
         flags = receiver.flags if receiver is not None else NOTHING
-        if strength in ("update", "no key update") and "autocommit" not in flags and dialect != "sqlite":
-            event.lock = Lock("row", event.n, "tx", record, event.n)
-            state.held |= {event.lock}
+        if strength in ("update", "no key update") and dialect != "sqlite":
+            open_ = any(lock.kind in ("atomic", "serializable", "begin") for lock in state.held)
+            if ("autocommit" in flags or spec.get("autocommit") is True) and not open_:
+                event.outside = "autocommit"  # given back with its own statement
+            else:
+                event.lock = Lock("row", event.n, "tx", record, event.n)
+                state.held |= {event.lock}
         if statement.open_tail:
             event.cached = False
         origin = Origin("read", event.n)

@@ -128,7 +128,7 @@ class Walker(Evaluator, Calls, Stores, Refiner):
         """Is the root something that a framework calls outside of any transaction: a command, a queue's task, a script?"""
         info = getattr(root, "info", None)
         if info is None:
-            return ""
+            return "script" if root.qualname == "<module>" else ""
         if any(self.vocabulary.match("task_decorator", text.split("(")[0]) for text in info.decorators if text):
             return "task"
         cls = root.cls

@@ -1,7 +1,7 @@
 """A row lock is there: was what is written read under it?"""
 from __future__ import annotations
 
-from typing import Iterable, NamedTuple, Optional
+from typing import Iterable, Iterator, NamedTuple, Optional
 
 from ..events import Change, Event, Lock, Read, Site, Trace, Write
 from ..records import NO, YES, same_record
@@ -20,8 +20,8 @@ class Stale(NamedTuple):
 def copies(trace: Trace, write: Write, change: Optional[Change], origins: Iterable[Origin]) -> dict:
     """{origin of a copy of the written row: the event that loaded it, or None}: other loads of the same record that the value derives from,
     and the object whose key the written row was loaded by."""
-    loading = trace.events[change.row] if change is not None and change.row is not None else None
-    if not isinstance(loading, Read):
+    loading = loaded_by(trace, change) if change is not None else None
+    if loading is None:
         return {}
     found: dict = {}
     for origin in origins:
@@ -38,10 +38,17 @@ def copies(trace: Trace, write: Write, change: Optional[Change], origins: Iterab
     return found
 
 
+def loaded_by(trace: Trace, change: Change) -> Optional[Read]:
+    """The read that the changed object, or the one that it is a part of, came from; None: it came from elsewhere."""
+    numbers = [change.row] if change.row is not None else [origin.n for origin in change.base if origin.kind == "read"]
+    reads = [trace.events[n] for n in numbers]
+    return max((read for read in reads if isinstance(read, Read)), key=lambda read: read.n, default=None)
+
+
 def stale_lock(trace: Trace, source: Optional[Read], write: Write, change: Optional[Event]) -> Optional[Stale]:
     """Why a row lock that is there does not guard a value of `source` (None: of an object that came from elsewhere); None: there is none."""
     record = write.record
-    loading = trace.events[change.row] if isinstance(change, Change) and change.row is not None else source
+    loading = loaded_by(trace, change) or source if isinstance(change, Change) else source
     of_row = loading.record if isinstance(loading, Read) else record
     held = write.ctx.held | (frozenset(lock for lock in change.ctx.held if lock.scope == "tx") if write.unit and change is not None else frozenset())
     if source is not None and source.lock is not None and source.lock.kind == "row" and source.lock not in held:
@@ -90,3 +97,28 @@ def _same_table(event: Event, record: object) -> bool:
 
 def held_over(lock: Lock, *events: Event) -> bool:
     return lock.kind in GUARDS and all(lock in event.ctx.held for event in events)
+
+
+class Outside(NamedTuple):
+    """A row lock that is asked for where no transaction is open. begin: the transaction that the function opens after it, or None."""
+
+    read: Read
+    why: str
+    begin: Optional[Event] = None
+
+
+def locks_outside(trace: Trace) -> Iterator[Outside]:
+    """Row locks evaluated where the connection is visibly in autocommit, where the function opens its transaction only afterwards, or where a
+    framework calls the root without one."""
+    for read in trace.of("read"):
+        if read.outside == "autocommit":
+            yield Outside(read, "the connection commits each statement, so the lock is given back with this one")
+        elif read.outside:
+            begin = next((event for event in trace.of("begin") if event.n > read.n and event.ctx.calls == read.ctx.calls), None)
+            if begin is not None:
+                yield Outside(read, "the transaction is opened only after it", begin)
+            elif trace.entry:
+                yield Outside(read, f"a {_ENTRIES[trace.entry]} is called without a transaction")
+
+
+_ENTRIES = {"command": "management command", "task": "task of a queue", "script": "script"}

@@ -7,7 +7,7 @@ from typing import Iterator, Optional
 from ..events import Change, Event, Read, Site, Trace, Write
 from ..records import MAYBE, NO
 from .guards import anchor, column_of, guard_between, guard_held, reads_in, same
-from .locks import Stale, copies, remembered, stale_lock
+from .locks import Stale, copies, loaded_by, remembered, stale_lock
 
 
 @dataclass(slots=True)
@@ -72,7 +72,7 @@ def _derived(trace: Trace, write: Write, change: Change, path: tuple) -> Optiona
                 break
         else:
             return None
-    loaded = trace.events[change.row] if change.row is not None else None
+    loaded = loaded_by(trace, change)
     read = loaded if base is None else others[base]
     read = read if isinstance(read, Read) else None
     start = read if read is not None else change
