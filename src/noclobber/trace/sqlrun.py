@@ -255,7 +255,7 @@ class SqlRunner:
         event = self.event(Read, node, state, place, record=record, columns=columns, lock=None, many=not (statement.limit_one or statement.aggregate),
                            cached=False, spec=spec)
         strength = statement.strongest_lock() if callable(statement.strongest_lock) else statement.strongest_lock
-        flags = receiver.flags if receiver is not None else NOTHING
+        flags = receiver.flags | self.set_flags(receiver, state) if receiver is not None else NOTHING
         if strength in ("update", "no key update") and dialect != "sqlite":
             open_ = any(lock.kind in ("atomic", "serializable", "begin") for lock in state.held)
             if ("autocommit" in flags or spec.get("autocommit") is True) and not open_:

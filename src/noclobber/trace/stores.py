@@ -128,7 +128,7 @@ class Stores(Outcomes, Transactions, Replays, Effects, SqlRunner, Orm):
         typ = spec.signature.returns or spec.entry.type
         flags: set = set()
         if receiver is not None:
-            flags |= receiver.flags
+            flags |= receiver.flags | self.set_flags(receiver, state)
         for value in args.all():
             flags |= value.flags & _CONNECTION_FLAGS
             text = self.leading_text(value, state)
@@ -177,7 +177,19 @@ class Stores(Outcomes, Transactions, Replays, Effects, SqlRunner, Orm):
             for flag in self.isolation_flags(value):
                 self.hold_isolation(flag, base, node, state)
             return True
+        if name == "autocommit" and value.literal in (True, False):
+            for oid in base.objs:
+                if oid in state.heap:
+                    state.put(oid, state.heap[oid].but(fields={**state.heap[oid].fields, "@autocommit": value}))
         return name in ("autocommit", "row_factory", "text_factory")
+
+    def set_flags(self, receiver: Value, state: State) -> frozenset:
+        """What was set on a connection after it was made (`conn.autocommit = True`)."""
+        for oid in receiver.objs:
+            value = state.heap[oid].fields.get("@autocommit") if oid in state.heap else None
+            if value is not None and value.literal is True:
+                return frozenset(("autocommit",))
+        return NOTHING
 
     def record_of(self, spec: Any, bound: Any, receiver: Optional[Value], state: State, label: str = "") -> Record:
         key = []
