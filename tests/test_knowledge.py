@@ -620,7 +620,7 @@ def test_kinds_of_a_store(tmp_path: Path) -> None:
         ("builder", 'upsert = ["f(set_: fields)"]', "conditional create write"),
         ("effect", 'call = ["f()"]', "effect"),
         ("retry", 'decorator = ["x.f"]', "policy replay"),
-        ("retry", 'policy = ["x.f"]', "policy"),
+        ("retry", 'policy = ["x.f"]', "policy replay"),
         ("lock", 'enter = ["f()"]', "lock"),
         ("lock", 'make = ["x.f(key) -> a.B"]', "lock"),
         ("tool", 'decorator = ["x.f"]', "tool"),

@@ -480,6 +480,25 @@ class Ask:
         ranges = module.index.assigns.get(name)
         return _statements(module, ranges, "<module>") if ranges else None
 
+    def global_calls(self, module: Module, name: str) -> tuple:
+        """Statements of the module's own level that call a method of a global name: `session.mount(…)`."""
+        found: list = []
+        for first, last in module.index.loose:
+            number = first
+            while number <= last and len(found) < 8:
+                text = module.source.lines[number - 1]
+                end = number
+                if text.startswith(f"{name}."):
+                    depth = text.count("(") - text.count(")")
+                    while depth > 0 and end < last:
+                        end += 1
+                        depth += module.source.lines[end - 1].count("(") - module.source.lines[end - 1].count(")")
+                    excerpt = module.lower(number, end, False)
+                    if excerpt is not None:
+                        found += excerpt.body
+                number = end + 1
+        return tuple(found)
+
     # --- classes ------------------------------------------------------------------------------------------------------------
     def klass_of(self, type_name: str) -> Optional[Class]:
         prefix = f"class:{self.module.name}:"

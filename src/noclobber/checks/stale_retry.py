@@ -11,7 +11,7 @@ from noclobber.trace.questions.guards import anchor
 
 def check(trace: Trace) -> Iterator[Claim]:
     for loop in trace.of("loop"):
-        if loop.how == "decorator":
+        if loop.how in ("decorator", "transport"):
             continue
         for n in sorted(loop.retried - loop.accepted):
             write = trace.events[n]

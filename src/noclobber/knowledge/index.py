@@ -191,7 +191,8 @@ _KINDS: dict[str, tuple[str, ...]] = {
 #: Lists whose words mean something else in these tables.
 _KINDS_OF_TABLE: dict[tuple[str, str], tuple[str, ...]] = {
     **{("retry", op): ("replay", "policy") for op in ("decorator", "loop", "call")},
-    ("retry", "policy"): ("policy",),
+    ("retry", "policy"): ("policy", "replay"),
+    **{("retry", op): ("policy",) for op in ("condition", "attach")},
     ("effect", "call"): ("effect",),
     ("lock", "make"): ("lock",),
     ("lock", "enter"): ("lock",),

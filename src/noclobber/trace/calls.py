@@ -719,6 +719,12 @@ class Calls:
             origins |= {o.at("()") if o.kind != "read" else o for o in mine} if receiver.typ or receiver.ref else mine
         origins.discard(CONST)
         origins.discard(UNKNOWN)
+        loops = tuple(region.id for region in self.regions)
+        self.trace.made[own.n] = loops, any(o.kind in ("read", "param") and o.path for o in origins) or any(o.kind == "read" for o in origins)
+        if loops and not quiet:
+            for value in (receiver, *given) if method else given:
+                for o in value.same:
+                    self.trace.touched.setdefault((o.kind, o.n), set()).add((o.path, loops, node.at))
         flags = receiver.flags & _RECEIVER_FLAGS
         result = self.values.make(frozenset(origins), same=frozenset((own,)), flags=flags, name=name)
         return self.promised(name, result, receiver, args, node, state)
@@ -732,7 +738,12 @@ class Calls:
             return self.values.replace(result, flags=result.flags | {"locked"})
         if self.vocabulary.match("advisory_call", name):
             return self.values.replace(result, flags=result.flags | {"advisory"})
-        if self.vocabulary.match("suspending", name):
+        if self.vocabulary.match("pausing", name):
+            # a pause between two tries: does it differ at random?
+            length = args.positional[0].value if args.positional else next((a.value for _, a in args.keywords), None)
+            event = self.event(Suspend, node, state, what=name, value=length)
+            state.done |= {(region.id, ("pause", event.n)) for region in self.regions}
+        elif self.vocabulary.match("suspending", name):
             self.event(Suspend, node, state, what=name)
         self.pattern_write(name, result, receiver, args, node, state)
         return result

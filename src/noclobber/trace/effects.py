@@ -34,6 +34,7 @@ class Effects:
         label = f"{receiver.name}.{spec.signature.last}" if receiver is not None and receiver.name else spec.signature.name
         event = self.event(Effect, node, state, what=what, label=label, key=key, entry=(spec.entry.kind, spec.entry.id))
         event.key = key
+        self.note_transport(event, self.http_verb(spec, bound), receiver, args, node, state)
         state.done |= {(region.id, event.n) for region in self.regions}
         if what in ("http", "model"):
             self.event(Suspend, node, state, "effect", what=label)

@@ -119,11 +119,12 @@ class Write(Event):
     exception names a refusal raises; changes: {(number of the Change event, path from the object)} that it persists; columns_known: it writes only
     `columns`; base: origins of the written object itself; entry: (kind, id) of the vocabulary entry; unit: a flush of a unit of work (stands at the change); text: 'sql'
     where SQL text was run, 'builder' for a statement object; conflict_handled: some test asks for the refusal by its code; help: the repair
-    in this library's own terms, `{field}` and `{record}` to be filled; lock_help: how the row is held there from its load to its save.
+    in this library's own terms, `{field}` and `{record}` to be filled; lock_help: how the row is held there from its load to its save; refused: numbers of
+    writes that are certainly refused where it is sent.
     """
 
     __slots__ = ("record", "verb", "payload", "columns", "preconditions", "outcome", "conflict", "changes", "full", "entry", "unit",
-                 "base", "doubts", "commit", "open_where", "self_columns", "text", "conflict_handled", "help", "lock_help")
+                 "base", "doubts", "commit", "open_where", "self_columns", "text", "conflict_handled", "help", "lock_help", "refused")
     kind = "write"
 
     def __init__(self, n: int, site: Site, ctx: Context) -> None:
@@ -227,23 +228,42 @@ class Swallow(Event):
 
 
 class Suspend(Event):
-    __slots__ = ("what",)
+    """Time passes: a model call, a request, a sleep. value: how long a sleep takes, else None."""
+
+    __slots__ = ("what", "value")
     kind = "suspend"
+
+    def __init__(self, n: int, site: Site, ctx: Context) -> None:
+        super().__init__(n, site, ctx)
+        self.value: Optional[Value] = None
 
     def describe(self) -> str:
         return self.what
 
 
+class Mixed(Event):
+    """One test, handler or policy that takes a conflict and a request to slow down for the same. codes: what it names."""
+
+    __slots__ = ("codes",)
+    kind = "mixed"
+
+    def describe(self) -> str:
+        return repr(sorted(map(str, self.codes)))
+
+
 class Loop(Event):
     """A loop or retry region.
 
-    how: 'loop' | 'decorator' | 'attempts' (for attempt in Retrying()) | 'recursion'; items: it runs over independent items;
+    how: 'loop' | 'decorator' (also a call that runs its callback again) | 'attempts' (for attempt in Retrying()) | 'recursion' |
+    'transport' (a client repeats one request by itself); items: it runs over independent items;
     retried: numbers of writes after whose refusal it runs again; accepted: of writes after whose acceptance it runs again (then
     it is no retry); replayed: {effect n: what made it run again}; quiet: it also runs again when nothing went wrong (a poll, a
-    queue); unseen: writes retried without anything that makes a session read its rows again.
+    queue); unseen: writes retried without anything that makes a session read its rows again; policy: the `policies.Policy` of a
+    library, or None; bounded: something ends it although the conflict goes on: a count, a deadline, a cancellation; pauses: numbers of
+    the Suspend events on the way back after a conflict; mixed: of the Mixed events on the way back.
     """
 
-    __slots__ = ("how", "retried", "accepted", "replayed", "items", "label", "quiet", "unseen")
+    __slots__ = ("how", "retried", "accepted", "replayed", "items", "label", "quiet", "unseen", "policy", "bounded", "pauses", "mixed")
     kind = "loop"
 
     def describe(self) -> str:
@@ -253,7 +273,7 @@ class Loop(Event):
 class Trace:
     """The events of one root with what rules ask of them."""
 
-    __slots__ = ("events", "root", "unchecked", "incomplete", "loops", "entry")
+    __slots__ = ("events", "root", "unchecked", "incomplete", "loops", "entry", "made", "touched")
 
     def __init__(self, root: str) -> None:
         self.root = root
@@ -262,6 +282,8 @@ class Trace:
         self.incomplete: set = set()
         self.loops: dict = {}
         self.entry = ""  # 'command', 'task', 'script': a framework calls the root, without a transaction
+        self.made: dict = {}  # n of an opaque origin → (the loops it was made in, was it given something that was read)
+        self.touched: dict = {}  # (kind, n) of an origin → {(path, loops, node)} of unresolved calls on it or with it
 
     def of(self, kind: str) -> list:
         return [event for event in self.events if event.kind == kind]

@@ -7,6 +7,7 @@ from typing import Any, Optional
 from . import ir
 from .calls import MAX_STEPS
 from .events import Trace
+from .mixing import NOT_ASKED, Mixing, joined_codes
 from .objects import Dead, Obj, State, join_states
 from .values import CONST, NOTHING, NOT_LITERAL, UNKNOWN, Lit, Origin, Value
 
@@ -24,7 +25,7 @@ _LIBRARY_BASES = {
 }
 
 
-class Refiner:
+class Refiner(Mixing):
     """Mixin of Walker."""
 
     _asked: tuple = ()
@@ -36,23 +37,28 @@ class Refiner:
         try:
             if kind is ir.Unary and node.op == "not":
                 yes, no = self.test(node.operand, state)
+                self.asked = self.asked[::-1]
                 return no, yes
             if kind is ir.BoolOp:
                 return self._bool_test(node, state)
             value = self.eval(node, state)
             if value.query is not None and value.query.verb == "select" and value.query.entry[0] == "orm" and not value.query.flags & {"manager"}:
                 value = self.select_rows(value, "many", node, state)  # `if queryset:` asks the database
+            self.asked = NOT_ASKED
             return self.refine(value, node, state)
         except Dead:
+            self.asked = NOT_ASKED
             return None, None
 
     def _bool_test(self, node: Any, state: State) -> tuple:
         current: Optional[State] = state
         others: list = []
+        asked: list = []
         for operand in node.values:
             if current is None:
                 break
             yes, no = self.test(operand, current)
+            asked.append(self.asked)
             if node.op == "and":
                 others.append(no)
                 current = yes
@@ -64,12 +70,14 @@ class Refiner:
             live = [s for s in others if s is not None]
             joined = joined.copy()
             joined.control = frozenset().union(*(s.control for s in live))
+        self.asked = joined_codes(asked, node.op)
         return (current, joined) if node.op == "and" else (joined, current)
 
     def refine(self, value: Value, node: Any, state: State) -> tuple:
         ref = value.ref
         if ref is not None and ref[0] == "not":
             yes, no = self.refine(ref[1], node, state)
+            self.asked = self.asked[::-1]
             return no, yes
         decided = self._decided(value)
         yes, no = state.copy(), state.copy()
@@ -84,6 +92,7 @@ class Refiner:
             _, left, op, right = ref
             self._compared(left, op, right, yes, no)
             self._compared(right, _MIRROR.get(op, op), left, yes, no)
+            self.asked = self.codes_asked(left, op, right, yes)
         elif ref is not None and ref[0] == "isinstance":
             self._instance_test(ref[1], ref[2], yes, no)
         else:
@@ -192,11 +201,19 @@ class Refiner:
                 found.add(literal)
             elif isinstance(literal, str):
                 found.add(literal)
-            name = part.dotted.rsplit(".", 1)[-1].lower()
+            name = part.dotted.rsplit(".", 1)[-1]
             if name:
-                found.add({"precondition_failed": 412, "conflict": 409, "http_412_precondition_failed": 412, "http_409_conflict": 409,
-                           "precondition_required": 428, "ok": 200, "created": 201, "no_content": 204}.get(name, name))
+                found |= self.status_named(name) or {name.lower()}
         return found
+
+    @staticmethod
+    def status_named(name: str) -> set:
+        """The code that a constant such as `CONFLICT`, `HTTP_409_CONFLICT`, `too_many_requests` names."""
+        lower = name.lower()
+        if lower.startswith("http_") and lower[5:8].isdigit():
+            return {int(lower[5:8])}
+        code = _STATUS_NAMES.get(lower)
+        return {code} if code is not None else set()
 
     def _status_verdict(self, op: str, right: Value, state: State) -> Optional[str]:
         codes = self._codes(right, state)
@@ -233,6 +250,7 @@ class Refiner:
         if not any(o.kind == "exc" for o in subject.origins):
             return
         names = self.exception_names(classes) or NOTHING
+        self.asked = (names, NOTHING)
         innermost = self.handling_writes[-1] if self.handling_writes else NOTHING
         if any(self.vocabulary.match("conflict_exception", name) for name in names):
             no.lost -= innermost
@@ -491,6 +509,9 @@ class Refiner:
         self.collectors, self.regions = [], []
         try:
             end = self.block(statements, inner)
+            made = end.env.get(name) if end is not None else None
+            if made is not None and key[0] == "global" and self.can_have_policy(made):
+                end = self.block(self.ask.global_calls(scope.module, name), end)
         finally:
             self.frames.pop()
             self.collectors, self.regions, self.active = saved
@@ -694,6 +715,10 @@ class Refiner:
         return result
 
 
+_STATUS_NAMES = {
+    "precondition_failed": 412, "conflict": 409, "precondition_required": 428, "ok": 200, "created": 201, "no_content": 204, "accepted": 202, "too_many_requests": 429,
+    "too_many": 429, "service_unavailable": 503, "unavailable": 503,
+}
 #: Steps that one `__init__` may take.
 MAX_INIT_STEPS = 1_000
 _MIRROR = {"<": ">", ">": "<", "<=": ">=", ">=": "<="}

@@ -5,124 +5,80 @@ from typing import Any, Optional
 
 from . import ir
 from .objects import State
+from .policies import ANY, Policies, Policy
 from .values import CONST, NOTHING, UNKNOWN, Value
 
 
-class Policy:
-    """A retry policy of a decorator or of `for attempt in …`. on: exception names it repeats on, None = any."""
-
-    __slots__ = ("spec", "node", "label", "key", "on", "bound")
-
-    def __init__(self, spec: Any, node: Any, label: str, key: Any, on: Optional[frozenset], bound: Any = None) -> None:
-        self.spec, self.node, self.label, self.key, self.on, self.bound = spec, node, label, key, on, bound
-
-    def repeats(self, walker: Any, types: Optional[frozenset]) -> bool:
-        if self.on is None:
-            return True
-        if types is None:
-            # An unresolved call may raise anything, but hardly the conflict class of this project.
-            return any(walker.is_general_error(name) for name in self.on)
-        return walker.catches(self.on, types) != "no"
-
-
-class Replays:
+class Replays(Policies):
     """Mixin of Walker."""
 
     def op_replay(self, spec: Any, bound: Any, receiver: Optional[Value], args: Any, node: Any, state: State, doubt: str) -> Optional[Value]:
         for _, func in bound.by_role.get("func", ()):
-            return self.in_policies([Policy(spec, node, spec.signature.last, id(node.at), None)], lambda entry: self._run_callback(func, node, entry), state) and self.values.unknown
+            return self.in_policies([Policy(spec, node, spec.signature.last, id(node.at))], lambda entry: self._run_callback(func, node, entry), state) and self.values.unknown
         return None
 
     def _run_callback(self, func: Value, node: Any, state: State) -> State:
         self.callback(func, node, state)
         return state
 
-    def policies_of(self, definition: Any, state: State) -> list:
-        """The retry policies of a function's decorators, outermost first."""
-        found = []
-        for decorator in getattr(definition, "decorators", ()):
-            found += self.policy_of(decorator, state, "decorator", getattr(definition, "name", ""))
-        return found
-
-    def policy_of(self, expression: Any, state: State, op: str, label: str) -> list:
-        func, args = expression, None
-        if isinstance(expression, ir.Call):
-            func = expression.func
-        name = self.static_name(func)
-        if not name:
-            return []
-        specs = [s for s in self.vocabulary.functions(name) if s.entry.kind == "retry" and s.op == op]
-        last = name.rsplit(".", 1)[-1]
-        if not specs and "." in name:
-            specs = [s for s in self.vocabulary.methods("_", last) if s.entry.kind == "retry" and s.op == op]
-        if not specs:
-            return []
-        if isinstance(expression, ir.Call):
-            args = self.arguments(expression, state.copy())
-        else:
-            from .calls import Arguments
-
-            args = Arguments()
-        for spec in specs:
-            bound = self.fit(spec, args)
-            if bound is not None:
-                return [Policy(spec, expression, name, id(expression.at), self.policy_errors(spec, bound), bound)]
-        return []
-
-    def policy_errors(self, spec: Any, bound: Any) -> Optional[frozenset]:
-        """What a policy repeats on: exception names, or None = any exception."""
-        found: set = set()
-        some = False
-        for role in ("on", "exceptions"):
-            for _, value in bound.by_role.get(role, ()):
-                if value.is_none or value.literal is False:
-                    continue
-                some = True
-                names = self.exception_names(value, deep=True)
-                if names is None:
-                    return None
-                found |= names
-        for name in spec.get("default_on", ()) or ():
-            if not some:
-                if name in ("Exception", "BaseException"):
-                    return None
-                found.add(name)
-        return frozenset(found) if found else (None if some or not spec.get("default_on") else NOTHING)
-
     def attempts_of(self, node: Any, state: State) -> Optional[Policy]:
         """`for attempt in Retrying(…)`: the policy, or None."""
         if not isinstance(node.iter, ir.Call):
-            value = self.eval(node.iter, state) if isinstance(node.iter, ir.Name) else None
+            value = self.eval(node.iter, state) if isinstance(node.iter, (ir.Name, ir.Attr)) else None
             if value is not None and value.ref is not None and value.ref[0] == "retrying":
-                return Policy(value.ref[1], node, value.ref[1].signature.last, id(node.at), value.ref[2])
+                return value.ref[1].at(node)
             return None
-        found = self.policy_of(node.iter, state, "loop", "")
-        return found[0] if found else None
+        policy = self.policy_of(node.iter, state, ("loop",))
+        return policy.at(node) if policy is not None else None
 
     def op_retry_loop(self, spec: Any, bound: Any, receiver: Optional[Value], args: Any, node: Any, state: State, doubt: str) -> Value:
-        return self.values.make(NOTHING, ref=("retrying", spec, self.policy_errors(spec, bound)))
+        return self.values.make(NOTHING, ref=("retrying", self.made_policy((spec,), args, node, spec.signature.last, state)))
 
     def op_retry_call(self, spec: Any, bound: Any, receiver: Optional[Value], args: Any, node: Any, state: State, doubt: str) -> Optional[Value]:
+        """`caller(on, func, *args)`: runs a callback again."""
         func = bound.first("func")
         if func is None:
             return None
-        policy = Policy(spec, node, spec.signature.last, id(node.at), self.policy_errors(spec, bound))
-        rest = [value for name, value in bound.extra if name is None]
+        policy = self.made_policy((spec,), args, node, spec.signature.last, state)
+        if policy is None:
+            return None
+        from .builtins import _arguments
+
+        inner = _arguments(*(value for name, value in bound.extra if name is None))
+        inner.keywords = [(name, argument) for name, argument in args.keywords if name not in bound.by_name]
+        return self.run_retried(policy, func, inner, node, state)
+
+    def call_policy(self, policy: Policy, args: Any, node: Any, state: State) -> Optional[Value]:
+        """A policy or retrier that is called: with a callable alone it wraps it (`policy(func)`), a retrier runs it (`retrier(func, *args)`)."""
+        if not args.positional:
+            return None
+        func = args.positional[0].value
+        if policy.spec.op in ("decorator", "policy"):
+            return self.values.make(func.origins, ref=("retried", policy.at(node), func), name=func.name)
+        inner = args.after(func)
+        inner.positional = args.positional[1:]
+        return self.run_retried(policy.at(node), func, inner, node, state)
+
+    def run_retried(self, policy: Policy, func: Value, args: Any, node: Any, state: State) -> Value:
+        """Call a function that a policy runs again, with these arguments each time."""
+        from .objects import Dead
+
         results: list = []
 
         def body(entry: State) -> Optional[State]:
-            from .builtins import _arguments
-            from .calls import Dead
-
             try:
-                results.append(self.call_value(func, _arguments(*rest), node, entry))
+                results.append(self.call_value(func, args, node, entry))
             except Dead:
                 return None
             return entry
 
         end = self.in_policies([policy], body, state)
-        if end is not None and end is not state:
+        if end is None:
+            raise Dead
+        if end is not state:
+            control = state.control
             state.adopt(end.copy())
+            state.control = control
         return results[-1] if results else self.values.unknown
 
     def recursive_call(self, scope: Any, args: Any, node: Any, state: State) -> None:

@@ -12,7 +12,7 @@ from .events import Precondition, Read, Record, Write
 from .objects import Obj, State
 from .orm import Orm
 from .outcomes import IO_ERRORS, Outcomes
-from .replays import Policy, Replays
+from .replays import Replays
 from .sqlrun import SqlRunner
 from .transactions import Transactions
 from .values import NOTHING, Lit, Origin, Value
@@ -35,7 +35,13 @@ class Stores(Outcomes, Transactions, Replays, Effects, SqlRunner, Orm):
         return bound
 
     def library_function(self, dotted: str, args: Any, node: Any, state: State) -> Optional[Value]:
-        return self.apply(self.vocabulary.functions(dotted), None, dotted, args, node, state)
+        specs = self.vocabulary.functions(dotted)
+        result = self.apply(specs, None, dotted, args, node, state)
+        if any(spec.op == "attach" for spec in specs):
+            if result is None and dotted.rsplit(".", 1)[-1][:1].isupper():
+                result = self.construct_unknown(dotted, args, node, state)
+            self.attach_policy(specs, None, result, args, node, state)
+        return result
 
     def library_method(self, receiver: Value, name: str, args: Any, node: Any, state: State) -> Optional[Value]:
         if receiver.ref is not None and receiver.ref[0] == "transaction":
@@ -73,6 +79,8 @@ class Stores(Outcomes, Transactions, Replays, Effects, SqlRunner, Orm):
             if done is not None:
                 return done
             return self.response_method(receiver, name, args, node, state)
+        if any(spec.op == "attach" for spec in specs):
+            self.attach_policy(specs, receiver, None, args, node, state)
         return self.apply(specs, receiver, name, args, node, state, doubt)
 
     def library_types(self, receiver: Value) -> list:
@@ -336,10 +344,20 @@ class Stores(Outcomes, Transactions, Replays, Effects, SqlRunner, Orm):
         verb = verb or {"create": "create", "delete": "delete", "atomic": "atomic", "append": "append"}.get(spec.op, "replace")
         payload = self.payload_of(bound, state)
         record = self.record_of(spec, bound, receiver, state)
-        return self.write(
+        result = self.write(
             node, state, record=record, verb=verb, payload=payload, preconditions=self.preconditions_of(spec, bound, receiver, state),
             spec=spec, doubts=frozenset((doubt,)) if doubt else NOTHING,
         )
+        for origin in result.same:
+            self.note_transport(self.trace.events[origin.n], self.http_verb(spec, bound), receiver, args, node, state)
+        return result
+
+    def http_verb(self, spec: Any, bound: Any) -> str:
+        """The verb of a request; '' where it is none."""
+        if spec.get("family") != "http" and spec.entry.kind != "effect":
+            return ""
+        method = bound.first("method")
+        return method.text or "" if method is not None else spec.signature.last if spec.signature.last in ("put", "patch", "post", "delete") else ""
 
     def payload_of(self, bound: Any, state: State) -> Value:
         given = [self.flat(state, v) for role in ("payload", "fields", "operators", "entity") for _, v in bound.by_role.get(role, ())]
@@ -357,6 +375,7 @@ class Stores(Outcomes, Transactions, Replays, Effects, SqlRunner, Orm):
             Write, node, state, extra, record=record, verb=verb, payload=payload, columns=columns, preconditions=preconditions, outcome=outcome,
             conflict=raised, changes=changes, full=full, entry=(spec.entry.kind, spec.entry.id) if spec is not None else ("", ""), unit=unit, base=base,
             doubts=doubts, commit=None, open_where=open_where, self_columns=self_columns, text=text, conflict_handled=False, help=(spec.get("help") or "") if spec is not None else "",
+            refused=state.lost - state.won,
         )
         event.preconditions = preconditions
         event.lock_help = (spec.get("lock_help") or "") if spec is not None else ""
@@ -394,11 +413,10 @@ class Stores(Outcomes, Transactions, Replays, Effects, SqlRunner, Orm):
             specs = self.vocabulary.methods(typ, "__call__")
             if specs:
                 return self.apply(specs, callee, "__call__", args, node, state)
-        if callee.ref is not None and callee.ref[0] == "retrying" and args.positional:
-            policy = Policy(callee.ref[1], node, "retrying", id(node.at), callee.ref[2])
-            func = args.positional[0].value
-            self.in_policies([policy], lambda entry: self._run_callback(func, node, entry), state)
-            return self.values.unknown
+        if callee.ref is not None and callee.ref[0] in ("retrying", "policy") and args.positional and callee.ref[1] is not None:
+            return self.call_policy(callee.ref[1], args, node, state)
+        if callee.ref is not None and callee.ref[0] == "retried":
+            return self.run_retried(callee.ref[1], callee.ref[2], args, node, state)
         return None
 
     def pattern_write(self, name: str, result: Value, receiver: Value, args: Any, node: Any, state: State) -> None:
@@ -413,7 +431,7 @@ class Stores(Outcomes, Transactions, Replays, Effects, SqlRunner, Orm):
                     Write, node, state, "pattern", record=record, verb="replace", payload=self.values.derived([self.flat(state, v) for v in others] or [self.values.unknown]),
                     columns=None, preconditions=(Precondition("witness", keyword, value),), outcome="raises", conflict=frozenset(("*conflict",)), changes=NOTHING,
                     full=False, entry=("", ""), unit=False, base=NOTHING, doubts=frozenset(("name-only",)), commit=None, open_where=False,
-                    self_columns=NOTHING, text="", conflict_handled=False, help="",
+                    self_columns=NOTHING, text="", conflict_handled=False, help="", refused=state.lost - state.won,
                 )
                 state.won -= {event.n}
                 state.lost -= {event.n}
@@ -461,7 +479,8 @@ _OPS: dict = {
     ("*", "check"): Stores.op_check, ("*", "replay"): Stores.op_replay, ("*", "transaction"): Stores.op_transaction,
     ("transaction", "enter"): Stores.op_transaction, ("*", "after_commit"): Stores.op_after_commit,
     ("lock", "enter"): Stores.op_enter_lock, ("lock", "unlock"): Stores.op_unlock, ("effect", "call"): Stores.op_effect,
-    ("retry", "loop"): Stores.op_retry_loop, ("retry", "call"): Stores.op_retry_call,
+    ("retry", "loop"): Stores.op_retry_loop, ("retry", "call"): Stores.op_retry_call, ("retry", "decorator"): Stores.op_retry_policy,
+    ("retry", "policy"): Stores.op_retry_policy, ("retry", "condition"): Stores.op_retry_condition, ("retry", "pause"): Stores.op_retry_pause,
     ("orm", "load"): Stores.op_load, ("orm", "many"): Stores.op_many, ("orm", "reload"): Stores.op_reload,
     ("orm", "persist"): Stores.op_persist_function, ("orm", "add"): Stores.op_add, ("orm", "merge"): Stores.op_merge,
     ("orm", "create"): Stores.op_add, ("orm", "remove"): Stores.op_remove, ("orm", "mutation"): Stores.op_mutation,

@@ -12,6 +12,7 @@ from .calls import MAX_STEPS as ENTERING_STEPS
 from .calls import Argument, Arguments, Calls, Dead
 from .evaluate import Evaluator
 from .events import Context, Event, Loop, RaiseEvent, Site, Swallow, Trace
+from .limits import RAISED, Limits, TimeLimits
 from .objects import State, join_states
 from .refine import Refiner
 from .stores import Stores
@@ -70,7 +71,7 @@ class Collector:
         return list(self._by_facts.values())
 
 
-class Walker(Evaluator, Calls, Stores, Refiner):
+class Walker(Evaluator, Calls, Stores, TimeLimits, Refiner):
     """Walks one root. `ask` answers questions about names, functions and classes; `vocabulary` says what library calls do."""
 
     def __init__(self, ask: Any, vocabulary: Any, values: Values, shared: Optional[dict] = None) -> None:
@@ -318,7 +319,7 @@ class Walker(Evaluator, Calls, Stores, Refiner):
         if failed and self.collectors:
             state = state.copy()
             state.done = frozenset(mark for mark in state.done if mark[1] not in failed)
-        self.throw(state, types)
+        self.throw(state, types, RAISED)
         return None
 
     def _assert(self, node: Any, state: State) -> Optional[State]:
@@ -372,6 +373,7 @@ class Walker(Evaluator, Calls, Stores, Refiner):
             if rest is None:
                 break
             yes, rest = self.test(test, rest)
+            self.note_codes(test, yes, rest)
             if yes is not None:
                 ends.append(self.block(body, yes))
         if rest is not None:
@@ -407,12 +409,13 @@ class Walker(Evaluator, Calls, Stores, Refiner):
         return self.after_branches(ends, state.control)
 
     # --- loops -----------------------------------------------------------------------------------------------------------
-    def open_region(self, node: Any, state: State, how: str, label: str = "", extra: Any = 0) -> Region:
+    def open_region(self, node: Any, state: State, how: str, label: str = "", extra: Any = 0, policy: Any = None) -> Region:
         event = self.index.get(("loop", id(node.at if node is not None else None), self.frames[-1].calls, how, extra))
         if event is None:
             event = Loop(len(self.trace.events), self.site(node), self.context(state))
             event.how, event.retried, event.replayed, event.items, event.label = how, set(), {}, False, label
             event.accepted, event.quiet, event.unseen = set(), False, set()
+            event.policy, event.bounded, event.pauses, event.mixed = policy, policy is None or policy.bounded, set(), set()
             self.index[("loop", id(node.at if node is not None else None), self.frames[-1].calls, how, extra)] = event
             self.trace.events.append(event)
             self.trace.loops[event.n] = event
@@ -424,7 +427,7 @@ class Walker(Evaluator, Calls, Stores, Refiner):
             return self.test(node.test, entry)
 
         endless = isinstance(node.test, ir.Const) and bool(node.test.value)
-        return self.loop(node, state, head, node.body, node.orelse, endless=endless)
+        return self.loop(node, state, head, node.body, node.orelse, endless=endless, counted=self.is_limited(node), asks=not endless)
 
     def _for(self, node: Any, state: State) -> Optional[State]:
         attempts = self.attempts_of(node, state)
@@ -438,12 +441,19 @@ class Walker(Evaluator, Calls, Stores, Refiner):
             self.assign(node.target, element, inside, node)
             return inside, entry.copy()
 
-        return self.loop(node, state, head, node.body, node.orelse, items=not self.counts_attempts(node, iterable, item, state), endless=self.is_endless(iterable))
+        endless = self.is_endless(iterable)
+        return self.loop(
+            node, state, head, node.body, node.orelse, items=not self.counts_attempts(node, iterable, item, state), endless=endless,
+            counted=not endless or self.is_limited(node),
+        )
 
     def loop(self, node: Any, state: State, head: Callable, body: Any, orelse: Any, *, items: bool = False,
-             endless: bool = False) -> Optional[State]:
+             endless: bool = False, counted: bool = True, asks: bool = False) -> Optional[State]:
+        """asks: `head` is a test; counted: a count, a deadline or a cancellation certainly ends it; else that must show in a way out that a refused write can take."""
         region = self.open_region(node, state, "loop")
         region.event.items = items
+        region.event.bounded = counted or self.in_time_limit()
+        limits = None if region.event.bounded else Limits(self, region, state)
         before = state
         entry = state
         exits: Optional[State] = None
@@ -457,11 +467,18 @@ class Walker(Evaluator, Calls, Stores, Refiner):
             if inside is not None:
                 inside.won -= self._written_in(region, inside)
                 inside.lost -= self._written_in(region, inside)
+            if limits is not None:
+                limits.open()
             end = self.block(body, inside) if inside is not None else None
             self.regions.pop()
             backs = [s for s in [end, *region.continues] if s is not None]
+            if limits is not None:
+                limits.close(backs, None if endless else head)
             for back in backs:
-                self.note_back(region, back)
+                # `while not done`: what the loop's own test says of the last attempt.
+                on = self._goes_on(region, head, back) if asks else back
+                if on is not None:
+                    self.note_back(region, on)
             again = join_states(self.values, [before, *backs])
             if again is None or again.equals(entry):
                 break
@@ -473,6 +490,14 @@ class Walker(Evaluator, Calls, Stores, Refiner):
         if exits is not None and orelse:
             exits = self.block(orelse, exits)
         return join_states(self.values, [exits, *region.breaks])
+
+    def _goes_on(self, region: Region, head: Callable, back: State) -> Optional[State]:
+        if not any(region.id in self.trace.events[o.n].ctx.loops for value in back.env.values() for o in value.origins if o.kind == "outcome"):
+            return back
+        self.regions.append(region)
+        on, _ = head(back.copy())
+        self.regions.pop()
+        return on
 
     def _widen(self, old: State, new: State) -> State:
         widened = new.copy()
@@ -493,6 +518,9 @@ class Walker(Evaluator, Calls, Stores, Refiner):
                 event.retried.add(n)
                 if not expired:
                     event.unseen.add(n)
+        for mark in state.done:
+            if mark[0] == region.id and type(mark[1]) is tuple and mark[1][0] in ("pause", "mixed"):
+                (event.pauses if mark[1][0] == "pause" else event.mixed).add((mark[1][1], self._is_refused_here(region, state)))
         event.accepted |= {n for n in state.won if region.id in self.trace.events[n].ctx.loops and self.trace.events[n].conditional}
         refused = self.run_again_by(region, state)
         if (region.id, "fine") in state.done and not any(region.id in self.trace.events[n].ctx.loops for n in state.lost):
@@ -502,6 +530,9 @@ class Walker(Evaluator, Calls, Stores, Refiner):
         for mark in state.done:
             if mark[0] == region.id and isinstance(mark[1], int):
                 event.replayed.setdefault(mark[1], refused)
+
+    def _is_refused_here(self, region: Region, state: State) -> bool:
+        return any(region.id in self.trace.events[n].ctx.loops for n in state.lost)
 
     def run_again_by(self, region: Region, state: State) -> Any:
         """What makes the region run again in this state: the number of a refused write, 'exception', or None (the next item)."""
@@ -517,7 +548,7 @@ class Walker(Evaluator, Calls, Stores, Refiner):
         if not policies:
             return body(state)
         policy, rest = policies[0], policies[1:]
-        region = self.open_region(policy.node, state, "decorator", policy.label, extra=policy.key)
+        region = self.open_region(policy.node, state, "decorator", policy.label, extra=policy.key, policy=policy)
         entry = state
         end: Optional[State] = None
         for _ in range(3):
@@ -530,11 +561,13 @@ class Walker(Evaluator, Calls, Stores, Refiner):
             self.collectors.pop()
             backs = []
             for raised, types, cause in collector.raised:
-                if policy.repeats(self, types):
+                if policy.repeats(self, types, self._is_refused_here(region, raised)):
                     back = raised.copy()
                     back.done |= {(region.id, "raised")}
                     backs.append(back)
                 self.rethrow(raised, types, cause)
+            if end is not None and policy.repeats_result(self):
+                backs += [s for s in [*(left for left, _ in self.frames[-1].returns), end] if self._is_refused_here(region, s)]
             for back in backs:
                 self.note_back(region, back)
             again = join_states(self.values, [state, *(self._outside(b, state) for b in backs)])
@@ -554,7 +587,7 @@ class Walker(Evaluator, Calls, Stores, Refiner):
 
     def attempt_loop(self, node: Any, state: State, policy: Any) -> Optional[State]:
         """`for attempt in Retrying(…): with attempt: …`: success of the block leaves the loop, an exception comes back."""
-        region = self.open_region(node, state, "attempts", policy.label)
+        region = self.open_region(node, state, "attempts", policy.label, policy=policy)
         entry = state
         before = state
         end: Optional[State] = None
@@ -573,7 +606,7 @@ class Walker(Evaluator, Calls, Stores, Refiner):
             self.collectors.pop()
             backs = [*region.continues]
             for raised, types, cause in collector.raised:
-                if policy.repeats(self, types):
+                if policy.repeats(self, types, self._is_refused_here(region, raised)):
                     back = raised.copy()
                     back.done |= {(region.id, "raised")}
                     backs.append(back)
@@ -670,6 +703,8 @@ class Walker(Evaluator, Calls, Stores, Refiner):
         if handler.name:
             entry.bind(handler.name, self.exception_value(handler, entry))
         self.event(Swallow, handler, entry, types=types)
+        if self.mixes(types):
+            self.mark_mixed(handler, entry, types)
         self.handling.append(types)
         self.handling_writes.append(entry.lost - before.lost)
         for region in self.regions:
@@ -720,11 +755,16 @@ class Walker(Evaluator, Calls, Stores, Refiner):
             return self.block(node.body, state)
         (expression, target), rest = items[0], items[1:]
         manager = self.eval(expression, state)
+        timed = self.is_time_limit(expression)
 
         def inside(entry: State, bound: Optional[Value]) -> Optional[State]:
             if target is not None:
                 self.assign(target, bound if bound is not None else manager, entry, node)
-            return self._with_items(node, rest, entry)
+            self._time_limits += timed
+            try:
+                return self._with_items(node, rest, entry)
+            finally:
+                self._time_limits -= timed
 
         return self.enter_context(node, expression, manager, state, inside)
 
