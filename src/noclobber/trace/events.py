@@ -158,6 +158,17 @@ class LockEvent(Event):
         return repr(self.lock)
 
 
+class Test(Event):
+    """A test that decides what is reached. left `op` right; op 'truth': of a bare value. Behind its branches `Context.control` holds
+    Origin('test', n, ('yes',)) or ('no',)."""
+
+    __slots__ = ("left", "op", "right")
+    kind = "test"
+
+    def describe(self) -> str:
+        return f"{self.left!r} {self.op} {self.right!r}"
+
+
 class LockQuery(Event):
     """A query that would lock rows was built. used: it was run, or handed on."""
 

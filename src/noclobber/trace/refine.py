@@ -6,7 +6,7 @@ from typing import Any, Optional
 
 from . import ir
 from .calls import MAX_STEPS
-from .events import Trace
+from .events import Test, Trace
 from .mixing import NOT_ASKED, Mixing, joined_codes
 from .objects import Dead, Obj, State, join_states
 from .values import CONST, NOTHING, NOT_LITERAL, UNKNOWN, Lit, Origin, Value
@@ -15,6 +15,7 @@ CONFLICT_CODES = frozenset((409, 412, 428))
 _STATUS_STEPS = frozenset(("status_code", "status", "code", "http_status"))
 _OK_STEPS = frozenset(("ok", "is_success", "acknowledged"))
 _BAD_STEPS = frozenset(("is_error", "is_client_error"))
+_TESTABLE = frozenset(("read", "param", "opaque", "item"))
 _ANY = frozenset(("Exception", "BaseException"))
 #: Library exceptions below one another, as far as handlers in real code need it (requests 2.34, httpx 0.28, aiohttp 3.14, botocore 1.43).
 _LIBRARY_BASES = {
@@ -82,8 +83,9 @@ class Refiner(Mixing):
         decided = self._decided(value)
         yes, no = state.copy(), state.copy()
         origins = frozenset(o for o in value.origins if o.kind not in ("const", "unknown"))
-        yes.control |= origins
-        no.control |= origins
+        tested = self.note_test(value, node, state)
+        yes.control |= origins | ({Origin("test", tested, ("yes",))} if tested is not None else NOTHING)
+        no.control |= origins | ({Origin("test", tested, ("no",))} if tested is not None else NOTHING)
         for branch in (yes, no):
             self.looked_at(branch, value, "tested")
         if decided is not None:
@@ -98,6 +100,13 @@ class Refiner(Mixing):
         else:
             self._truth(value, yes, no)
         return yes, no
+
+    def note_test(self, value: Value, node: Any, state: State) -> Optional[int]:
+        """The number of the event of a test that looks at something read or handed in; None: it looks at nothing of the kind."""
+        if not any(o.kind in _TESTABLE for o in value.origins) or getattr(node, "at", None) is None:
+            return None
+        left, op, right = (value.ref[1], value.ref[2], value.ref[3]) if value.ref is not None and value.ref[0] == "compare" else (value, "truth", self.values.none)
+        return self.event(Test, node, state, op, left=left, op=op, right=right).n
 
     def _decided(self, value: Value) -> Optional[bool]:
         if type(value.shape) is Lit and "maybe-none" not in value.flags:

@@ -1,0 +1,100 @@
+"""Tests of a field: on which tests of a loaded record does an event depend, and what holds on its branch?"""
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Iterable, Iterator, Optional
+
+from ..events import Event, Read, Site, Test, Trace
+from ..values import Origin, Value
+from .guards import column_of
+
+_NEGATED = {"==": "!=", "!=": "==", "is": "is not", "is not": "is", "<": ">=", ">=": "<", ">": "<=", "<=": ">", "in": "not in", "not in": "in", "truth": "empty"}
+_MIRROR = {"<": ">", ">": "<", "<=": ">=", ">=": "<=", "==": "==", "!=": "!=", "is": "is", "is not": "is not"}
+
+
+@dataclass(slots=True)
+class Tested:
+    """A test of one column of a record. `column op right` holds on the way to the event; op: ==, !=, is, is not, <, <=, >, >=, in, not in,
+    truth, empty. read: the read whose WHERE holds the test, or that loaded the record; None: the record came from elsewhere."""
+
+    column: str
+    op: str
+    right: Optional[Value]
+    site: Site
+    read: Optional[Read]
+    origin: Origin
+    test: Optional[Test] = None
+
+    @property
+    def negative(self) -> bool:
+        return self.op in ("!=", "is not", "not in", "empty")
+
+
+def tests_before(trace: Trace, *events: Event) -> Iterator[tuple[Test, str]]:
+    """(test, 'yes' or 'no') of every test whose branch leads to the events."""
+    seen = set()
+    for event in events:
+        for origin in sorted(event.ctx.control, key=str):
+            if origin.kind == "test" and origin not in seen and len(origin.path) == 1:
+                seen.add(origin)
+                test = trace.events[origin.n]
+                # A test whose both branches lead here decides nothing.
+                if isinstance(test, Test) and Origin("test", origin.n, ("no" if origin.path[0] == "yes" else "yes",)) not in event.ctx.control:
+                    yield test, origin.path[0]
+
+
+def tests_of_field(trace: Trace, bases: Iterable[Origin], *events: Event) -> Iterator[Tested]:
+    """Tests of a column of the record that `bases` are (Origin('read', n), Origin('param', 'order')), on the way to the events."""
+    bases = frozenset(bases)
+    for test, branch in tests_before(trace, *events):
+        op = test.op if branch == "yes" else _NEGATED.get(test.op, "")
+        if not op:
+            continue
+        for side, other, way in ((test.left, test.right, op), (test.right, test.left, _MIRROR.get(op, ""))):
+            found = _field_of(trace, side, bases) if way else None
+            if found is not None:
+                origin, column = found
+                read = trace.events[origin.n] if origin.kind == "read" else None
+                yield Tested(column, way, other, test.site, read if isinstance(read, Read) else None, origin, test)
+                break
+
+
+def _field_of(trace: Trace, value: Value, bases: frozenset) -> Optional[tuple]:
+    """(origin, column) when the value is one field of one of the records, as it is."""
+    for origin in sorted(value.same, key=str):
+        for base in bases:
+            if origin.kind == base.kind and origin.n == base.n and origin.path[:len(base.path)] == base.path and len(origin.path) == len(base.path) + 1:
+                column = column_of(trace, origin) if origin.kind == "read" and str(origin.path[-1]).startswith("[") else str(origin.path[-1])
+                if column and not column.startswith("[") and column not in ("()", "(.)", "…"):
+                    return origin, column
+    return None
+
+
+def filtered_by(trace: Trace, read: Read) -> Iterator[Tested]:
+    """The tests that a read's own WHERE holds: `get(pk=pk, status="open")`."""
+    for column, value in read.record.key:
+        if is_constant(value) and not column.endswith(" in") and column not in ("pk", "id", "@owner"):
+            yield Tested(column, "==", value, read.site, read, Origin("read", read.n, (column,)))
+
+
+def is_constant(value: Optional[Value]) -> bool:
+    """A literal, an enum's member, a name of the module or of a class: the same for everybody who runs this line."""
+    if value is None:
+        return False
+    if value.shape is not None and not hasattr(value.shape, "parts"):
+        return True
+    if value.ref is not None and value.ref[0] in ("dotted", "column", "class"):
+        return True
+    return bool(value.origins) and all(o.kind in ("const", "global") for o in value.origins)
+
+
+def same_constant(a: Optional[Value], b: Optional[Value]) -> bool:
+    """Are two constants certainly the same?"""
+    if a is None or b is None:
+        return False
+    if a.shape is not None and a.shape == b.shape:
+        return True
+    if a.ref is not None and b.ref is not None and a.ref[0] == b.ref[0] and a.ref[0] in ("dotted", "column", "class"):
+        return a.ref[1:] == b.ref[1:]
+    mine, other = a.same - b.same, b.same - a.same
+    return bool(a.same) and not mine and not other
