@@ -279,6 +279,14 @@ class Class:
     def annotation_text(self, name: str) -> str:
         return next((text for cls in self.mro() for text in (cls.info.annotations.get(name),) if text), "")
 
+    def nested(self, name: str) -> Optional["Class"]:
+        """A class inside this one or inside a base (`Order.Status`)."""
+        for cls in self.mro():
+            key = f"{cls.info.qualname}.{name}"
+            if key in cls.module.index.classes:
+                return cls.module.klass(key)
+        return None
+
     def nested_text(self, name: str) -> str:
         """The source of a class inside this one (`class Meta`), those of its bases after it; '' where there is none."""
         found = []

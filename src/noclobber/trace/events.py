@@ -284,7 +284,7 @@ class Loop(Event):
 class Trace:
     """The events of one root with what rules ask of them."""
 
-    __slots__ = ("events", "root", "unchecked", "incomplete", "loops", "entry", "made", "touched")
+    __slots__ = ("events", "root", "unchecked", "incomplete", "loops", "entry", "made", "touched", "match")
 
     def __init__(self, root: str) -> None:
         self.root = root
@@ -292,6 +292,7 @@ class Trace:
         self.unchecked: frozenset = NOTHING
         self.incomplete: set = set()
         self.loops: dict = {}
+        self.match: Any = lambda group, name: False  # the name patterns of the vocabulary: (group, name) → does it fit?
         self.entry = ""  # 'command', 'task', 'script': a framework calls the root, without a transaction
         self.made: dict = {}  # n of an opaque origin → (the loops it was made in, was it given something that was read)
         self.touched: dict = {}  # (kind, n) of an origin → {(path, loops, node)} of unresolved calls on it or with it

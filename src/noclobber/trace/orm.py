@@ -48,6 +48,9 @@ class Orm(Models):
             method = cls.method(name)
             if method is not None:
                 return self.values.origin(Origin("global", f"{cls.type_name}.{name}"), ref=("function", method, None), name=name)
+            inner = cls.nested(name)
+            if inner is not None:
+                return self.class_value(inner)
             if name == "__table__":
                 return base
             if name in ("c", "columns") and cls.assign(name) is None:

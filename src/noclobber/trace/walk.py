@@ -106,6 +106,7 @@ class Walker(Evaluator, Calls, Stores, TimeLimits, Refiner):
         """root: a scope of `ask` (function, loose module statements, loose class statements)."""
         self.trace = Trace(root.qualname)
         self.trace.entry = self.entry_point(root)
+        self.trace.match = self.vocabulary.match
         spent = self.shared.get("steps", 0)
         first = self.steps = 0 if spent < FILE_STEPS else ENTERING_STEPS - LATE_STEPS
         state = State()

@@ -61,7 +61,7 @@ def derived_changes(trace: Trace) -> Iterator[Derived]:
 
 def _derived(trace: Trace, write: Write, change: Change, path: tuple) -> Optional[Derived]:
     """One change of a written object, when it is derived from the row and nothing guards it."""
-    if _in_own_method(change):
+    if in_own_method(change):
         return None
     others = copies(trace, write, change, change.value.origins)
     kind, base = _kind_of(change, path, write.base), None
@@ -95,7 +95,7 @@ def _derived(trace: Trace, write: Write, change: Change, path: tuple) -> Optiona
                    field if write.unit else "", stale, by_session)
 
 
-def _in_own_method(change: Change) -> bool:
+def in_own_method(change: Change) -> bool:
     """Normalising a field inside the model's own save(), clean() or validator is no finding."""
     functions = [change.site.function, *(call[1].function for call in change.ctx.calls if isinstance(call[1], Site))]
     return any("." in name and name.rpartition(".")[2] in _OWN_METHODS for name in functions)

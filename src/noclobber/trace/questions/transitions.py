@@ -1,0 +1,150 @@
+"""Transitions: a field tested on a loaded row in Python, then written, without the write repeating the test."""
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Callable, Iterator, Optional
+
+from ..events import Change, Event, Read, Site, Trace, Write
+from ..records import MAYBE, NO
+from ..values import CLOCK, RANDOM, SERVER, Origin, Value
+from .guards import anchor, guard_between, guard_held, same
+from .locks import Stale, loaded_by, stale_lock
+from .objects import in_own_method
+from .tests import Tested, filtered_by, is_constant, same_constant, tests_before, tests_of_field
+
+
+@dataclass(slots=True)
+class Transition:
+    """tested: the test; write; field: the written column ('' for a delete); site: where the finding stands; start: the read, or the test's
+    record as it came in; stale: the row lock that is there and does not help."""
+
+    tested: Tested
+    write: Write
+    field: str
+    label: str
+    site: Site
+    start: Event
+    read: Optional[Read]
+    change: Optional[Change]
+    doubts: frozenset
+    obj: str
+    stale: Optional[Stale] = None
+
+
+Match = Callable[[str, str], bool]
+
+
+def object_transitions(trace: Trace) -> Iterator[Transition]:
+    """Transitions of loaded objects that a save, flush or commit writes, and of rows that a statement writes."""
+    match = trace.match
+    for write in trace.of("write"):
+        if write.record.family != "orm" or write.conditional or write.verb not in ("update", "delete"):
+            continue
+        if write.changes:
+            yield from _of_changes(trace, write, match)
+        elif write.verb == "update" and write.columns and not write.open_where or write.verb == "delete":
+            yield from _of_statement(trace, write, match)
+
+
+def _of_changes(trace: Trace, write: Write, match: Match) -> Iterator[Transition]:
+    for n, path in sorted(write.changes):
+        change = trace.events[n]
+        if len(path) != 1 or in_own_method(change):
+            continue
+        loaded = loaded_by(trace, change)
+        tests = [t for t in tests_of_field(trace, write.base, change, write)]
+        if loaded is not None:
+            tests += filtered_by(trace, loaded)
+        for tested in tests:
+            if not decides(trace, tested, str(path[0]), change.value, change, write, match):
+                continue
+            start = loaded if loaded is not None else tested.test or change
+            last = change if write.unit else None
+            guard = guard_between(trace, loaded, write, last) if loaded is not None else guard_held(tested.test or change, write)
+            if guard is not None:
+                break
+            yield Transition(tested, write, str(path[0]), write.record.label, change.site if write.unit else anchor(write, change), start, loaded, change,
+                             frozenset(), "transition" if write.unit else "", stale_lock(trace, loaded, write, change))
+            return
+
+
+def _of_statement(trace: Trace, write: Write, match: Match) -> Iterator[Transition]:
+    """`if order.status == "open": Order.objects.filter(pk=order.pk).update(status="paid")`, `session.delete(order)`."""
+    if any(p.kind == "open" for p in write.preconditions):
+        return
+    for read in (event for event in trace.events[:write.n] if isinstance(event, Read) and event.record.family in ("orm", "sql")):
+        answer = same(trace, read, write)
+        if answer == NO or read.many and answer == MAYBE:
+            continue
+        for tested in (*tests_of_field(trace, {Origin("read", read.n)}, write), *filtered_by(trace, read)):
+            for column, value in write.columns or (("", None),):
+                if column in write.self_columns or not decides(trace, tested, column, value, write, write, match):
+                    continue
+                if guard_between(trace, read, write) is not None:
+                    return
+                yield Transition(tested, write, column, write.record.label, write.site, read, read, None, frozenset(("maybe-same",)) if answer == MAYBE else frozenset(), "")
+                return
+
+
+def decides(trace: Trace, tested: Tested, column: str, value: Optional[Value], at: Event, write: Write, match: Match) -> bool:
+    """Does this write depend on that test so that two who both pass it do harm? value: what is written; None: everything goes (DELETE)."""
+    name = tested.column
+    state = match("state_column", name)
+    claim = match("claim_column", name)
+    if match("version_column", name) and not state:
+        # The version of the row compared in Python with one from outside: then any column may be written.
+        return tested.op in ("==", "is") and tested.right is not None and not is_constant(tested.right) and _from_outside(tested.right)
+    constant = is_constant(tested.right) or tested.op in ("truth", "empty")
+    bound = tested.op in ("<", "<=", ">", ">=")
+    if tested.right is not None and any(o.kind in ("param", "opaque") for o in tested.right.origins) and not bound:
+        return False  # ownership, permission, an answer of the caller
+    if value is None:
+        return state and constant and not bound and tested.op in ("==", "is", "in")
+    if SERVER in value.origins and value.ref is None:
+        return False
+    if column == name:
+        if not (constant or bound):
+            return False
+        fixed = is_constant(value)
+        if tested.op in ("==", "is", "in") and not (tested.right is not None and tested.right.is_none):
+            return (fixed or state) and not same_constant(tested.right, value) and not _among(tested, value)
+        if tested.op in ("truth",) or tested.op in ("is not", "!=") and tested.right is not None and tested.right.is_none:
+            return fixed and state and not value.literal is True and _relied_on(trace, tested, write)
+        # Of an empty field, or of one that is not yet what is written.
+        if tested.op in ("empty", "is", "==", "!=", "is not", "not in"):
+            if not claim and not state:
+                return False
+            if claim and not fixed and _who(value):
+                return True
+            return _relied_on(trace, tested, write)
+        return bound and fixed and state
+    return False
+
+
+def _among(tested: Tested, value: Value) -> bool:
+    return False
+
+
+def _from_outside(value: Value) -> bool:
+    return any(o.kind == "param" for o in value.same) or any(o.kind == "param" for o in value.origins)
+
+
+def _who(value: Value) -> bool:
+    """Something that tells the claimants apart: a parameter, an id of this process, a random token."""
+    return any(o.kind in ("param", "opaque", "random") for o in value.origins) or RANDOM in value.origins and CLOCK not in value.origins
+
+
+def _relied_on(trace: Trace, tested: Tested, write: Write) -> bool:
+    """Does more than this one write happen because of the test: an effect, another record's write?"""
+    if tested.test is None:
+        return False
+    branches = {(test.n, branch) for test, branch in tests_before(trace, write)}
+    mine = next((branch for n, branch in branches if n == tested.test.n), "")
+    wanted = Origin("test", tested.test.n, (mine,))
+    for event in trace.events:
+        if event.n == write.n or wanted not in event.ctx.control:
+            continue
+        if event.kind == "effect" or event.kind == "write" and event.record.obj != write.record.obj and event.verb in ("create", "update", "atomic", "append", "replace"):
+            if event.record.family != "accessor" if event.kind == "write" else True:
+                return True
+    return False
