@@ -26,7 +26,9 @@ LAYERS: dict[str, set[str]] = {
     "resolve": set(),
     "trace": {"finding", "knowledge", "resolve"},
     "triage": {"knowledge", "resolve"},
-    "link": {"trace", "resolve", "knowledge"},
+    "project": {"resolve"},  # modules as files: who imports what
+    "survey": {"triage", "project", "resolve", "knowledge"},  # triage over the modules of a project
+    "link": {"trace", "resolve", "knowledge", "project"},
     "outline": {"trace.ir", "trace.positions", "resolve"},  # resolve's outline once more, from ir
     "checks": {"trace.events", "trace.questions", "finding"},  # what a trace holds, and what rules ask of it
     "fixes": {"trace", "finding"},
@@ -37,7 +39,7 @@ LAYERS: dict[str, set[str]] = {
     "files": set(),
     "config": {"knowledge", "files"},
     "cache": {"finding"},
-    "analyse": {"finding", "knowledge", "resolve", "trace", "triage", "link", "outline", "checks", "fixes", "config", "files"},
+    "analyse": {"finding", "knowledge", "resolve", "trace", "triage", "survey", "project", "link", "outline", "checks", "fixes", "config", "files"},
     "explain": {"analyse", "engine", "knowledge", "resolve", "trace"},
     "engine": {"analyse", "finding", "knowledge", "resolve", "files", "config", "cache", "suppress"},
     "cli": {"engine", "explain", "resolve", "verdict", "report", "config", "files", "knowledge", "finding", "suppress", "baseline", "cache"},

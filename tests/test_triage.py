@@ -64,11 +64,11 @@ def page(*needs: str) -> SimpleNamespace:
 
 
 def run(
-    text: str, *needs: str, vocabulary=VOCABULARY, ask=None, path: str = "shop/views.py", module: str = "shop.views"
+    text: str, *needs: str, vocabulary=VOCABULARY, path: str = "shop/views.py", module: str = "shop.views"
 ) -> triage.Triage:
     source = Source.decode(path, text.encode())
     index, tree = index_module(source, module)
-    return triage.roots(source, tree, index, vocabulary, [page(*needs)] if needs else [], ask)
+    return triage.roots(source, tree, index, vocabulary, [page(*needs)] if needs else [])
 
 
 def atoms(statements: str, vocabulary=VOCABULARY) -> str:
@@ -548,7 +548,7 @@ def test_roots_by_own_atoms():
 
 def test_without_pages_or_needs_nothing_is_a_root():
     assert run("x.fetchone()\nx.save()\n").roots == ()
-    assert triage._needs([page()]) == []
+    assert triage.needs_of([page()]) == []
 
 
 def test_one_set_of_the_needs_suffices():
@@ -603,40 +603,6 @@ TWINS = [
 @pytest.mark.parametrize("text", TWINS)
 def test_twins_have_the_same_root(text):
     assert "f" in run(text, "read write").roots
-
-
-# --- imported targets ---
-
-
-def test_ask_kinds_of_imported_targets():
-    asked = []
-
-    def ask(target: str) -> tuple[str, ...]:
-        asked.append(target)
-        return {
-            "shop.store.Doc.load_": ("read",),
-            "lib.push": ("write",),
-            ".flushes": ("write",),
-            "other.starred": ("effect",),
-        }.get(target, ())
-
-    got = run(
-        "from .store import Doc as D\nimport lib\nfrom other import *\n"
-        "def f(x):\n    D.load_()\n    lib.push()\ndef g(x): x.flushes()\ndef h(): starred()\ndef k(): lib.push()\n"
-        "def local():\n    from lib import push\n    push()\n",
-        "read write",
-        "effect",
-        ask=ask,
-    )
-    assert got.kinds["f"] == {"read", "write"} and got.edges["f"] == ("→lib.push", "→shop.store.Doc.load_")
-    assert (
-        got.kinds["g"] == {"write"}
-        and got.kinds["h"] == {"effect"}
-        and got.kinds["k"] == {"write"}
-        and got.kinds["local"] == {"write"}
-    )
-    assert got.roots == ("f", "h")
-    assert len(asked) == len(set(asked)), "each target is asked about once"
 
 
 # --- the bytes scan ---

@@ -2,11 +2,13 @@
 from __future__ import annotations
 
 import gc
+import os
 import time
-from typing import Any, Iterable, Optional
+from typing import Any, Callable, Iterable, Optional
 
 from noclobber import knowledge
 from noclobber.finding import Failure, FileResult, Finding, Guard, Place, Related, told
+from noclobber.project import Disk, Entry, Project
 from noclobber.resolve import DEPTH_LIMIT, Source, SourceError, index_module, parse, token_bound
 
 #: How far callers are followed upwards until the guard or the read is found (DESIGN §2).
@@ -14,43 +16,109 @@ MAX_CALLERS = 3
 _COLLECT_AFTER = 50_000  # new objects; the peak of memory stays within a tenth of the default's
 
 
-def analyse(data: bytes, path: str, config: Any, *, triage: bool = True) -> FileResult:
-    """The raw findings in `data`, the content of the file shown as `path`. `config`: config.Config; `triage=False` walks every scope."""
+class Workspace:
+    """What the analyses of one run share: the project's modules, their triage, what was lowered of them.
+
+    `config`: config.Config. `root`: of the project; "": each file knows its own package only. `tree`: project.Disk, or the like of
+    another state of the files. `files()`: absolute paths of the project's files that a run over its root would analyse; callers are
+    looked for in these. `buffers`: path → content that stands in for the file's.
+    """
+
+    def __init__(self, config: Any, root: str = "", tree: Any = None, files: Optional[Callable[[], Iterable[str]]] = None,
+                 buffers: Optional[dict[str, bytes]] = None) -> None:
+        from noclobber import triage as sieve
+        from noclobber.files import display
+
+        self.config = config
+        self.vocabulary = getattr(config, "vocabulary", None) or knowledge.load().vocabulary
+        self.pages = [page for page in knowledge.load().pages.values() if page.needs]
+        cwd = os.getcwd()
+        vocabulary = self.vocabulary
+        self.project = Project(
+            root, tree or Disk(files), digest=lambda source, tree, index: sieve.read(tree, index, vocabulary),
+            shown=lambda path: display(path, cwd), buffers=buffers)
+        self._survey: Any = None
+        self._library: Any = None
+
+    def again(self, path: str, data: bytes) -> Workspace:
+        """The same project with another content of one file."""
+        other = Workspace(self.config, self.project.root, self.project.tree)
+        other.project.accepts(path, data)
+        return other
+
+    def survey_file(self, path: str) -> None:
+        """Read a file and what it imports. Raises SourceError and what reading raises."""
+        data = self.project.read(path)
+        if data is not None and self.needs(path, data):
+            enabled = gc.isenabled()
+            gc.disable()
+            try:
+                self.survey.triage(self.project.entry(path) or self.project.parsed(path, data))
+            finally:
+                if enabled:
+                    gc.enable()
+
+    def needs(self, path: str, data: bytes) -> bool:
+        """Must the outline of a file be made? Not when it has no needle and imports no module of the project."""
+        from noclobber import triage as sieve
+
+        return sieve.has_needle(data, self.vocabulary, self.pages) or self.project.imports_ours(path, data)
+
+    @property
+    def survey(self) -> Any:
+        if self._survey is None:
+            from noclobber.survey import Survey
+
+            self._survey = Survey(self.project, self.vocabulary, self.pages)
+        return self._survey
+
+    @property
+    def library(self) -> Any:
+        if self._library is None:
+            from noclobber.link import Library
+
+            self._library = Library(self.project, self.survey.kinds, self.vocabulary)
+        return self._library
+
+
+def analyse(data: bytes, path: str, config: Any, *, triage: bool = True, workspace: Optional[Workspace] = None) -> FileResult:
+    """The raw findings in `data`, the content of the file shown as `path`.
+
+    `config`: config.Config. `triage=False` walks every scope. `workspace`: what earlier analyses of this run have read; without one, or
+    where it knows another content of the file, the file's imports are read anew.
+    """
     thresholds = gc.get_threshold()
     if thresholds[0]:
         # A walk makes many objects that live as long as it does: collecting them at every 700th costs a fifth of it.
         gc.set_threshold(_COLLECT_AFTER, *thresholds[1:])
     try:
-        return _analyse(data, path, config, triage)
+        absolute = os.path.abspath(path)
+        if workspace is None:
+            workspace = Workspace(config, buffers={absolute: data})
+        elif not workspace.project.accepts(absolute, data):
+            workspace = workspace.again(absolute, data)
+        return _analyse(data, path, workspace, triage)
     finally:
         gc.set_threshold(*thresholds)
 
 
-def _analyse(data: bytes, path: str, config: Any, triage: bool) -> FileResult:
-    vocabulary = getattr(config, "vocabulary", None) or knowledge.load().vocabulary
-    pages = [page for page in knowledge.load().pages.values() if page.needs]
+def _analyse(data: bytes, path: str, workspace: Workspace, triage: bool) -> FileResult:
     stats: dict[str, float] = {"lines": float(data.count(b"\n") + 1)}
-    from noclobber import triage as sieve
-
     started = time.process_time()
-    needed = not triage or sieve.has_needle(data, vocabulary, pages)
-    try:
-        source = Source.decode(path, data)
-    except SourceError as error:
-        return FileResult(path, failures=(Failure("RMW001", path, error.line, error.message),), stats=stats)
+    project = workspace.project
+    absolute = os.path.abspath(path)
+    needed = not triage or workspace.needs(absolute, data)
     enabled = gc.isenabled()
     gc.disable()  # the tree is dropped at once; collecting while it is built doubles its cost
     try:
-        try:
-            if not needed:
-                parse(source)  # what cannot be read must not look clean
-                stats["cpu_triage"] = time.process_time() - started
-                return FileResult(path, stats=stats)
-            index, tree = index_module(source)
-        except SourceError as error:
-            return _newer_syntax(source, error, vocabulary, path, stats, pages)
-        found = sieve.roots(source, tree, index, vocabulary, pages)
-        del tree
+        if not needed:
+            parse(Source.decode(path, data))  # what cannot be read must not look clean
+            stats["cpu_triage"] = time.process_time() - started
+            return FileResult(path, stats=stats)
+        entry = project.entry(absolute) or project.parsed(absolute, data)
+        found = workspace.survey.triage(entry)
+    except SourceError as error:
+        return _newer_syntax(data, error, workspace, path, stats)
     finally:
         if enabled:
             gc.enable()
@@ -59,14 +127,15 @@ def _analyse(data: bytes, path: str, config: Any, triage: bool) -> FileResult:
     stats["root_lines"] = float(found.root_lines)
     if not names:
         return FileResult(path, stats=stats)
-    return _analyse_roots(source, index, names, vocabulary, path, stats, found.kinds)
+    return _analyse_roots(entry, names, workspace, path, stats)
 
 
-def _newer_syntax(source: Source, error: SourceError, vocabulary: Any, path: str, stats: dict, pages: Any) -> FileResult:
+def _newer_syntax(data: bytes, error: SourceError, workspace: Workspace, path: str, stats: dict) -> FileResult:
     """The running Python refuses the text. LibCST may know a newer grammar: bound its depth, then lower the file as a whole."""
     failure = FileResult(path, failures=(Failure("RMW001", path, error.line, error.message),), stats=stats)
     if error.reason != "syntax":
         return failure
+    source = Source.decode(path, data)
     deep = token_bound(source)
     if deep is not None:
         return FileResult(path, failures=(Failure("RMW001", path, deep, f"too deeply nested at line {deep}"),), stats=stats)
@@ -81,7 +150,7 @@ def _newer_syntax(source: Source, error: SourceError, vocabulary: Any, path: str
     index = outline(source, excerpt)
     stats["slow_path"] = 1.0
     stats["root_lines"] = float(len(source.lines))
-    return _analyse_roots(source, index, _scopes(index), vocabulary, path, stats)
+    return _analyse_roots(Entry(os.path.abspath(path), path, source, index, None), _scopes(index), workspace, path, stats)
 
 
 def _scopes(index: Any) -> tuple[str, ...]:
@@ -89,29 +158,29 @@ def _scopes(index: Any) -> tuple[str, ...]:
     return ("<module>", *(f"<class {key}>" for key in index.classes), *index.functions)
 
 
-def _analyse_roots(source: Source, index: Any, names: Iterable[str], vocabulary: Any, path: str, stats: dict,
-                   kinds: Optional[dict] = None) -> FileResult:
+def _analyse_roots(entry: Entry, names: Iterable[str], workspace: Workspace, path: str, stats: dict) -> FileResult:
     started = time.process_time()
-    run = _Run(source, index, vocabulary, path)
-    run.module.kinds = kinds or {}
+    library = workspace.library
+    library.trim()
+    run = _Run(library.start(entry), workspace.vocabulary, path)
+    before = library.lowered_lines
     for name in names:
         run.root(name)
     result = run.result(stats)
     stats["cpu_walk"] = time.process_time() - started
-    stats["lowered_lines"] = float(run.module.lowered_lines)
+    stats["lowered_lines"] = float(library.lowered_lines - before)
     return result
 
 
 class _Run:
     """The analysis of one file."""
 
-    def __init__(self, source: Source, index: Any, vocabulary: Any, path: str, walker: Any = None) -> None:
+    def __init__(self, module: Any, vocabulary: Any, path: str, walker: Any = None) -> None:
         from noclobber.checks import SLUGS, load
-        from noclobber.link import Ask, Module
+        from noclobber.link import Ask
         from noclobber.trace.values import Values
 
-        self.source, self.index, self.vocabulary, self.path = source, index, vocabulary, path
-        self.module = Module(source, index)
+        self.module, self.source, self.index, self.vocabulary, self.path = module, module.source, module.index, vocabulary, path
         self.ask = Ask(self.module)
         self.values = Values()
         self.shared: dict = {}
@@ -128,9 +197,34 @@ class _Run:
             return
         _, claims = self.walk(scope)
         for claim in claims:
+            if claim.site.path != self.path and not self.brought_home(claim, scope):
+                continue
             if name in self.index.functions and not self.confirmed(claim, scope, 0):
                 continue
             self.keep(claim)
+
+    def brought_home(self, claim: Any, scope: Any) -> bool:
+        """A finding that stands in another module, seen from a scope of this one. False: that module's own analysis has it.
+
+        Otherwise (the read is here, the write there) it is moved to the call in this file through which the write happens.
+        """
+        calls = [call[1] for call in claim.write.ctx.calls]
+        inner = [*calls[1:], claim.write.site]
+        for site in inner:
+            module = self.ask.library.shown(site.path)
+            if module is None or site.function not in module.index.functions:
+                continue
+            callee = module.scope(site.function)
+            if callee.key == scope.key:
+                continue
+            _, claims = self.walk(callee)
+            if any(other.rule == claim.rule and other.site.at is claim.site.at for other in claims):
+                return False
+        mine = [site for site in calls if site.path == self.path and site.at is not None]
+        if not mine:
+            return False
+        claim.site = mine[-1]
+        return True
 
     def keep(self, claim: Any) -> None:
         """One claim for each rule, write and object; of several roots the surest."""
@@ -244,8 +338,13 @@ class _Run:
 
         line, column, end_line, end_column = place(site.excerpt, site.at)
         if end_line != line:
-            end_column = len(self.source.lines[line - 1].rstrip()) + 1
-        return Place(self.path, line, column, line, max(end_column, column + 1))
+            end_column = len(self.lines_of(site)[line - 1].rstrip()) + 1
+        return Place(site.path or self.path, line, column, line, max(end_column, column + 1))
+
+    def lines_of(self, site: Any) -> Any:
+        """The physical lines of the file that a place is in."""
+        module = self.ask.library.shown(site.path) if site.path != self.path else None
+        return (module or self.module).source.lines
 
     def finding(self, claim: Any) -> Finding:
         from noclobber.trace.positions import source_text, statement_lines
@@ -259,7 +358,7 @@ class _Run:
                 at = self.place(mark.site)
             except LookupError:
                 continue
-            related.append(Related(mark.role, at, mark.text, self.source.lines[at.line - 1].strip()))
+            related.append(Related(mark.role, at, mark.text, self.lines_of(mark.site)[at.line - 1].strip()))
         guards = []
         for site, kind, why in claim.guards:
             try:
@@ -281,8 +380,10 @@ def traces(data: bytes, path: str, vocabulary: Any, only: Optional[str] = None, 
     `walker`: a class to walk with instead of `trace.walk.Walker`.
     """
     source = Source.decode(path, data)
+    absolute = os.path.abspath(path)
+    project = Project(os.path.dirname(absolute), shown=lambda found: path if found == absolute else found, buffers={absolute: data})
     try:
-        index, _ = index_module(source)
+        index, _ = index_module(source, project.module_name(absolute))
     except SourceError as error:
         from noclobber.trace import lower
 
@@ -295,7 +396,10 @@ def traces(data: bytes, path: str, vocabulary: Any, only: Optional[str] = None, 
         from noclobber.outline import outline
 
         index = outline(source, excerpt)
-    run = _Run(source, index, vocabulary, path, walker)
+    from noclobber.link import Library
+
+    entry = Entry(absolute, index.module or path, source, index, None)
+    run = _Run(Library(project, vocabulary=vocabulary).module(entry), vocabulary, path, walker)
     for name in _scopes(index):
         if only is not None and name != only:
             continue

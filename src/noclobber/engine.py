@@ -90,16 +90,18 @@ def run(
     stdin: tuple[bytes, str] | None = None,
     jobs: int | None = None,
     progress: Callable[[int, int], None] | None = None,
+    workspaces: Workspaces | None = None,
 ) -> RunResult:
     """Analyse the files below `paths`, or one buffer.
 
     `config`: how to find settings, or one Config for all. `stdin`: (bytes, name): analyse this instead of `paths`.
     `jobs`: number of processes; None: as many as there are processors, when there are enough files. `progress(done,
-    total)` is called now and then. Raises ConfigError and KnowledgeError for settings that cannot be used,
-    KeyboardInterrupt.
+    total)` is called now and then. `workspaces`: what earlier runs of this process have read; the files must not have
+    changed since. Raises ConfigError and KnowledgeError for settings that cannot be used, KeyboardInterrupt.
     """
     started = time.perf_counter()
     configs = _Constant(config) if isinstance(config, Config) else config
+    workspaces = workspaces or Workspaces()
     if stdin is not None:
         data, name = stdin
         absolute = os.path.abspath(os.path.join(configs.cwd, name))
@@ -107,7 +109,8 @@ def run(
         if own.settings.force_exclude and files.Excluder(own).named(absolute, False):
             return RunResult([], excluded=1, cwd=configs.cwd, seconds=time.perf_counter() - started)
         own.vocabulary  # noqa: B018  a mistake in it is to be raised here
-        items = [on_big_stack(lambda: analyse_item(data, files.display(absolute, configs.cwd), own))]
+        shown = files.display(absolute, configs.cwd)
+        items = [on_big_stack(lambda: analyse_item(data, shown, own, workspaces.of(own, absolute)))]
         return RunResult(items, cwd=configs.cwd, seconds=time.perf_counter() - started)
     collected = files.collect(paths, configs)
     for own in {id(found.config): found.config for found in collected.files}.values():
@@ -119,9 +122,9 @@ def run(
     jobs = max(1, min(jobs, total))
     report = progress or (lambda done, total: None)
     if jobs > 1:
-        items = _Pool(jobs, collected.files, report).run()
+        items = _Pool(jobs, collected.files, report, workspaces).run()
     else:
-        items = _serial(collected.files, report)
+        items = _serial(collected.files, report, workspaces)
     return RunResult(
         items,
         collected.missing,
@@ -145,6 +148,54 @@ class _Constant:
         return self._config
 
 
+#: A directory with one of these is a project's, where neither settings nor a repository say so.
+PROJECT_FILES = ("pyproject.toml", "setup.py", "setup.cfg", "manage.py")
+
+
+class Workspaces:
+    """What the files of a project have in common, by project: read once, for one run (or for runs over unchanged files)."""
+
+    def __init__(self) -> None:
+        self._found: dict[tuple[int, str], Any] = {}
+        self._roots: dict[tuple[int, str], str] = {}
+
+    def of(self, config: Config, absolute: str) -> Any:
+        """The analyse.Workspace for a file with these settings."""
+        from noclobber.analyse import Workspace
+
+        directory = os.path.dirname(absolute)
+        root = self._roots.get((id(config), directory))
+        if root is None:
+            root = self._roots[id(config), directory] = project_root(config, directory)
+        key = (id(config), root)
+        found = self._found.get(key)
+        if found is None:
+            found = self._found[key] = Workspace(config, root, files=lambda: _files_below(config, root))
+        return found
+
+
+def project_root(config: Config, directory: str) -> str:
+    """The directory of the project that a directory belongs to: that of its settings or repository, else the outermost one with a
+    project's file; "" where nothing tells."""
+    if config.file or os.path.exists(os.path.join(config.root, ".git")):
+        inside = config.root.rstrip(os.sep) + os.sep
+        if (directory + os.sep).startswith(inside):
+            return config.root
+    found = ""
+    while directory != os.path.dirname(directory):
+        if any(os.path.isfile(os.path.join(directory, name)) for name in PROJECT_FILES):
+            found = directory
+        directory = os.path.dirname(directory)
+    return found
+
+
+def _files_below(config: Config, root: str) -> Sequence[str]:
+    """The files that a run over the project would analyse. Without a project there are none to look for callers in."""
+    if not root:
+        return ()
+    return [found.absolute for found in files.collect([root], _Constant(config)).files]
+
+
 def processors() -> int:
     """How many processors this process may use."""
     try:
@@ -156,13 +207,13 @@ def processors() -> int:
 # --- one file ---------------------------------------------------------------------------------------------------------
 
 
-def analyse_source(data: bytes, path: str, config: Config) -> FileResult:
+def analyse_source(data: bytes, path: str, config: Config, workspace: Any = None) -> FileResult:
     """The raw findings in one buffer. Never raises but KeyboardInterrupt: what goes wrong is an RMW009 in the
     result."""
     try:
         from noclobber import analyse
 
-        return analyse.analyse(data, path, config)
+        return analyse.analyse(data, path, config, workspace=workspace)
     except RecursionError:
         return FileResult(
             path, failures=(Failure("RMW009", path, 1, "internal error: the code nests too deeply for the analysis"),)
@@ -171,10 +222,10 @@ def analyse_source(data: bytes, path: str, config: Config) -> FileResult:
         return FileResult(path, failures=(Failure("RMW009", path, 1, f"internal error: {_told(error)}"),))
 
 
-def analyse_item(data: bytes, path: str, config: Config) -> Item:
+def analyse_item(data: bytes, path: str, config: Config, workspace: Any = None) -> Item:
     """Analysis of one buffer with its comments. Never raises but KeyboardInterrupt."""
     started = time.perf_counter()
-    result = analyse_source(data, path, config)
+    result = analyse_source(data, path, config, workspace)
     lines: Sequence[str] | None = None
     pragmas: tuple[suppress.Pragma, ...] = ()
     noqa: dict[int, suppress.Noqa] = {}
@@ -199,14 +250,14 @@ def analyse_item(data: bytes, path: str, config: Config) -> Item:
     return Item(result, config, pragmas, noqa, None if lines is None else tuple(lines), time.perf_counter() - started)
 
 
-def _read(found: files.Found) -> Item:
+def _read(found: files.Found, workspaces: Workspaces) -> Item:
     try:
         with open(found.absolute, "rb") as stream:
             data = stream.read()
     except OSError as error:
         failure = Failure("RMW009", found.path, 1, f"cannot read the file: {(error.strerror or str(error)).lower()}")
         return Item(FileResult(found.path, failures=(failure,)), found.config)
-    return analyse_item(data, found.path, found.config)
+    return analyse_item(data, found.path, found.config, workspaces.of(found.config, found.absolute))
 
 
 def on_big_stack(work: Callable[[], T]) -> T:
@@ -238,7 +289,7 @@ def on_big_stack(work: Callable[[], T]) -> T:
     return answer[0]
 
 
-def _serial(found: Sequence[files.Found], progress: Callable[[int, int], None]) -> list[Item]:
+def _serial(found: Sequence[files.Found], progress: Callable[[int, int], None], workspaces: Workspaces) -> list[Item]:
     stop = threading.Event()
     items: list[Item] = []
 
@@ -246,7 +297,7 @@ def _serial(found: Sequence[files.Found], progress: Callable[[int, int], None]) 
         for item in found:
             if stop.is_set():
                 return
-            items.append(_read(item))
+            items.append(_read(item, workspaces))
             progress(len(items), len(found))
 
     if not found:
@@ -261,6 +312,9 @@ def _serial(found: Sequence[files.Found], progress: Callable[[int, int], None]) 
 # --- many processes ---------------------------------------------------------------------------------------------------
 
 _configs: list[Config] = []
+#: Of the parent, inherited by workers that are forked; else a worker reads the project itself.
+_inherited: list[tuple[list[Config], Workspaces]] = []
+_workspaces: list[Workspaces] = []
 
 
 def _start(configs: list[Config]) -> None:
@@ -268,7 +322,10 @@ def _start(configs: list[Config]) -> None:
     import signal
 
     signal.signal(signal.SIGINT, signal.SIG_IGN)
-    _configs[:] = configs
+    if _inherited:
+        _configs[:], _workspaces[:] = _inherited[0][0], [_inherited[0][1]]
+    else:
+        _configs[:], _workspaces[:] = configs, [Workspaces()]
 
 
 def _work(chunk: list[tuple[str, str, int]]) -> list[tuple[Any, ...]]:
@@ -277,7 +334,7 @@ def _work(chunk: list[tuple[str, str, int]]) -> list[tuple[Any, ...]]:
     def body() -> list[tuple[Any, ...]]:
         done = []
         for path, absolute, index in chunk:
-            item = _read(files.Found(path, absolute, _configs[index]))
+            item = _read(files.Found(path, absolute, _configs[index]), _workspaces[0])
             done.append((item.result, item.pragmas, dict(item.noqa), item.lines, item.seconds))
         return done
 
@@ -291,8 +348,11 @@ class _Pool:
     gets an RMW009. No more chunks are under way than there are workers, so few files are suspected.
     """
 
-    def __init__(self, jobs: int, found: Sequence[files.Found], progress: Callable[[int, int], None]) -> None:
+    def __init__(
+        self, jobs: int, found: Sequence[files.Found], progress: Callable[[int, int], None], workspaces: Workspaces
+    ) -> None:
         self._jobs = jobs
+        self._workspaces = workspaces
         self._found = found
         self._progress = progress
         configs: dict[int, Config] = {}
@@ -304,6 +364,27 @@ class _Pool:
         self._items: dict[int, Item] = {}
 
     def run(self) -> list[Item]:
+        """The items in the order of the files. Forked workers inherit what the parent has read of the projects."""
+        import multiprocessing
+
+        forks = multiprocessing.get_start_method() == "fork"
+        if forks:
+            on_big_stack(self._survey)
+            _inherited[:] = [(self._configs, self._workspaces)]
+        try:
+            return self._run()
+        finally:
+            _inherited.clear()
+
+    def _survey(self) -> None:
+        """Read the projects' files once, for all workers."""
+        for found in self._found:
+            try:
+                self._workspaces.of(found.config, found.absolute).survey_file(found.absolute)
+            except Exception:  # noqa: S110  the worker that gets the file reports what is wrong with it
+                pass
+
+    def _run(self) -> list[Item]:
         size = max(1, min(CHUNK, len(self._found) // (self._jobs * 2)))
         waiting = [
             list(range(start, min(start + size, len(self._found)))) for start in range(0, len(self._found), size)

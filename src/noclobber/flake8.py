@@ -34,6 +34,7 @@ class Plugin:
     config_file: ClassVar[str] = ""
     #: config.Resolver of this process, made for the first file; it remembers the settings of each directory.
     resolver: ClassVar[Any] = None
+    workspaces: ClassVar[Any] = None
 
     def __init__(self, tree: ast.AST, lines: Sequence[str], filename: str = "stdin") -> None:
         self.lines = lines
@@ -63,7 +64,7 @@ class Plugin:
             selected = selected.split(",")
         selected = [selector.strip() for selector in selected if selector.strip()]
         confidence = (options.noclobber_min_confidence or "").strip()
-        cls.resolver = None
+        cls.resolver = cls.workspaces = None
         cls.config_file = options.noclobber_config or ""
         # flake8 names each file, so excludes must hold for named files. It applies noqa itself, and other plugins want to see
         # what it hides.
@@ -91,6 +92,15 @@ class Plugin:
             cls.resolver = config.Resolver(cls.overrides, config_file=cls.config_file)
         return cls.resolver
 
+    @classmethod
+    def _workspaces(cls) -> Any:
+        """What flake8's files have in common is read once in each of its processes."""
+        if cls.workspaces is None:
+            from noclobber import engine
+
+            cls.workspaces = engine.Workspaces()
+        return cls.workspaces
+
     def run(self) -> Iterator[tuple[int, int, str, type]]:
         """Yields (line, column from 0, "CODE text", type). Never raises: what goes wrong becomes one RMW009 line."""
         try:
@@ -106,7 +116,7 @@ class Plugin:
         from noclobber import engine, verdict
 
         # The file parses, or flake8 would not be here: an RMW001 can only come from LibCST or from its limits.
-        result = engine.run((), self._resolver(), stdin=(encoded(self.lines), self.filename or "stdin"))
+        result = engine.run((), self._resolver(), stdin=(encoded(self.lines), self.filename or "stdin"), workspaces=self._workspaces())
         settled = verdict.settle(result.items)
         return [(found.place.line, found.place.column, found.code, f"{found.message} ({found.name})") for found in settled.findings]
 

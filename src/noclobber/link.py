@@ -1,30 +1,156 @@
 """Answers the walk's questions: a name's target, a function's body, a class's facts, who calls this.
 
-In this issue the answers come from the module at hand; names of other modules are answered with their dotted target only.
-Everything is lowered on demand, once.
+The answers come from the module at hand and from the modules of its project that it imports; callers from those that name the function.
+Everything is lowered on demand, once. What cannot be found is answered with the dotted target only.
 """
 from __future__ import annotations
 
 import re
 from typing import Any, Iterator, Optional
 
-from noclobber.resolve import DEPTH_LIMIT, ClassInfo, FunctionInfo, ModuleIndex, Source, absolute, dotted
+from noclobber.project import Entry, Project
+from noclobber.resolve import DEPTH_LIMIT, ClassInfo, FunctionInfo, absolute, dotted
 from noclobber.trace import ir
+
+#: Lowered lines of other modules that are kept from file to file of a run (about 3 KiB each).
+_KEPT_LINES = 60_000
+#: Functions of other modules that are looked at as callers of one function.
+MAX_CALLERS = 20
+
+
+class Library:
+    """The modules of a project as they are asked for: lowered parts of them stay from file to file of a run.
+
+    `project`: None for a file by itself. `kinds_of(entry, start)`: the kinds that triage saw in each scope of a
+    module, for an analysis that starts in another. `vocabulary`: what it
+    knows by a dotted name is a library's, also where the project holds its source.
+    """
+
+    def __init__(self, project: Optional[Project] = None, kinds_of: Any = None, vocabulary: Any = None) -> None:
+        self.project, self.vocabulary = project, vocabulary
+        self._kinds_of = kinds_of
+        self._start: Optional[Entry] = None
+        self._modules: dict[str, Module] = {}
+        self._shown: dict[str, Module] = {}
+
+    def module(self, entry: Entry) -> "Module":
+        found = self._modules.get(entry.path)
+        if found is None or found.entry is not entry:
+            found = self._modules[entry.path] = self._shown[entry.source.path] = Module(entry, self)
+        return found
+
+    def shown(self, path: str) -> Optional["Module"]:
+        """The module whose places reports show as `path`."""
+        return self._shown.get(path)
+
+    def by_name(self, name: str) -> Optional["Module"]:
+        for module in self._modules.values():
+            if module.name == name:
+                return module
+        entry = self.project.by_name(name) if self.project is not None else None
+        return self.module(entry) if entry is not None else None
+
+    def start(self, entry: Entry) -> "Module":
+        """The module whose analysis begins."""
+        self._start = entry
+        for module in self._modules.values():
+            module.forget_kinds()
+        return self.module(entry)
+
+    def kinds(self, entry: Entry) -> dict[str, frozenset]:
+        if self._kinds_of is None or entry.facts is None or self._start is None or self._start.facts is None:
+            return {}
+        return self._kinds_of(entry, self._start)
+
+    @property
+    def lowered_lines(self) -> int:
+        return sum(module.lowered_lines for module in self._modules.values())
+
+    def trim(self) -> None:
+        """Forget what was lowered, when it is much. Between two files only: nodes are compared by identity."""
+        if sum(module.kept_lines for module in self._modules.values()) > _KEPT_LINES:
+            self._modules.clear()
+            self._shown.clear()
+
+    def follow(self, module: "Module", target: str) -> Optional[tuple]:
+        """(module, name in it) that an import target of `module` comes to, or None where it is not of this project."""
+        if self.project is None:
+            return None
+        found = self.project.follow(module.entry, target)
+        return (self.module(found[0]), found[1]) if found is not None else None
+
+    def is_library(self, dotted_name: str) -> bool:
+        vocabulary = self.vocabulary
+        return vocabulary is not None and bool(vocabulary.known_type(dotted_name) or vocabulary.functions(dotted_name))
+
+    def target(self, module: "Module", target: str) -> tuple:
+        """What an import target of `module` is: ('function', scope), ('class', class), ('global', module, name) or ('import', dotted)."""
+        name = absolute(module.index, target)
+        if self.is_library(name):
+            return ("import", name)
+        found = self.follow(module, target)
+        if found is None:
+            return ("import", name)
+        return found[0].member(found[1]) or ("import", f"{found[0].name}.{found[1]}" if found[1] else found[0].name)
 
 
 class Module:
     """One file: source, outline, and what has been lowered of it. `name`: dotted module name or the path."""
 
-    def __init__(self, source: Source, index: ModuleIndex) -> None:
-        self.source, self.index = source, index
-        self.name = index.module or source.path
-        self.path = source.path
+    def __init__(self, entry: Entry, library: Library) -> None:
+        self.entry, self.library = entry, library
+        self.source, self.index = entry.source, entry.index
+        self.name = entry.name
+        self.path = entry.source.path
         self.excerpts: dict[tuple, Any] = {}
         self.scopes: dict[str, Scope] = {}
         self.classes: dict[str, Class] = {}
         self.lowered_lines = 0
+        self.kept_lines = 0
         self.problems: list[tuple[int, str]] = []
-        self.kinds: dict[str, frozenset] = {}  # of triage: scope → kinds
+        self._kinds: Optional[dict[str, frozenset]] = None
+
+    @property
+    def kinds(self) -> dict[str, frozenset]:
+        """Of triage: scope → kinds. Empty: not known."""
+        if self._kinds is None:
+            self._kinds = self.library.kinds(self.entry)
+        return self._kinds
+
+    def forget_kinds(self) -> None:
+        self._kinds = None
+
+    def member(self, name: str) -> Optional[tuple]:
+        """What a name of the module's top level is, with the classes below one by dots; None: nothing that it makes."""
+        index = self.index
+        if name in index.functions:
+            return ("function", self.scope(name))
+        if name in index.classes:
+            return ("class", self.klass(name))
+        if name in index.assigns:
+            return ("global", self, name)
+        return None
+
+    def class_named(self, text: str) -> Optional["Class"]:
+        """The project's class that a dotted name means in this module."""
+        if text in self.index.classes:
+            return self.klass(text)
+        head, _, rest = text.partition(".")
+        target = self.index.imports.get(head)
+        found: Optional[tuple] = None
+        if target is not None:
+            found = self.library.target(self, f"{target}.{rest}" if rest else target)
+        elif self.index.stars and head not in self.index.assigns:
+            found = self.starred(text)
+        return found[1] if found is not None and found[0] == "class" else None
+
+    def starred(self, name: str) -> Optional[tuple]:
+        """What a name means that a star import of a project's module brings."""
+        project = self.library.project
+        if project is None or not self.index.stars:
+            return None
+        found = project.inside(self.entry, name)
+        return self.library.module(found[0]).member(found[1]) if found is not None and found[0] is not self.entry else None
 
     def lower(self, first: int, last: int, indented: bool) -> Any:
         """The excerpt of these lines, or None where it cannot be lowered (noted in `problems`)."""
@@ -35,6 +161,7 @@ class Module:
             try:
                 self.excerpts[key] = lower.lower_lines(self.source, first, last, indented=indented)
                 self.lowered_lines += last - first + 1
+                self.kept_lines += last - first + 1
             except lower.LowerError as error:
                 self.excerpts[key] = None
                 self.problems.append((error.line, error.message))
@@ -145,7 +272,9 @@ class Loose:
 
                 try:
                     self._excerpt = lower.lower_ranges(self.module.source, self.ranges)
-                    self.module.lowered_lines += sum(last - first + 1 for first, last in self.ranges)
+                    lines = sum(last - first + 1 for first, last in self.ranges)
+                    self.module.lowered_lines += lines
+                    self.module.kept_lines += lines
                 except lower.LowerError as error:
                     self.module.problems.append((error.line, error.message))
         return self._excerpt
@@ -159,7 +288,7 @@ class Loose:
 
 
 class Class:
-    """Facts of a class of the project, those of its bases in the module included."""
+    """Facts of a class of the project, those of its bases in the project included."""
 
     def __init__(self, module: Module, info: ClassInfo) -> None:
         self.module, self.info = module, info
@@ -175,40 +304,41 @@ class Class:
         return hash(self.type_name)
 
     def mro(self) -> list:
-        """This class and its bases of the module, nearest first."""
+        """This class and its bases in the project, nearest first."""
         if self._mro is None:
             self._mro = [self]
             found = [self]
             for base in self.info.bases:
-                key = self._local_base(base)
-                if key is not None and key != self.info.qualname:
-                    for cls in self.module.klass(key).mro():
+                below = self.module.class_named(base.split("[")[0])
+                if below is not None and below != self:
+                    for cls in below.mro():
                         if cls not in found and len(found) < 30:
                             found.append(cls)
             self._mro = found
         return self._mro
 
-    def _local_base(self, base: str) -> Optional[str]:
-        base = base.split("[")[0]
-        if base in self.module.index.classes:
-            return base
-        return None
-
     def library_bases(self) -> tuple:
-        """Dotted names of the bases that are not of this module."""
+        """Dotted names of the bases that are not of this project; `f()` for what a call made."""
         if self._library is None:
             found: list = []
             for cls in self.mro():
+                index = cls.module.index
                 for base in cls.info.bases:
                     text = base.split("[")[0]
-                    if cls._local_base(text) is not None:
+                    if cls.module.class_named(text) is not None:
                         continue
                     called = text.endswith("()")
-                    target = dotted(self.module.index, text[:-2] if called else text)
+                    name = text[:-2] if called else text
+                    target = dotted(index, name)
                     if target is None:
                         continue
-                    if target in self.module.index.assigns:
-                        made = self.module.made_by(target)
+                    maker: Any = cls.module if target in index.assigns else None
+                    if maker is None and name.partition(".")[0] in index.imports:
+                        followed = cls.module.library.follow(cls.module, index.imports[name.partition(".")[0]] + name[len(name.partition(".")[0]):])
+                        if followed is not None and followed[1] in followed[0].index.assigns:
+                            maker, target = followed
+                    if maker is not None:
+                        made = maker.made_by(target)
                         if made:
                             found.append(made)
                         continue
@@ -424,28 +554,35 @@ def _statements(module: Module, ranges: tuple, qualname: str) -> Optional[tuple]
 
 
 class Ask:
-    """The module-only answerer."""
+    """The answers for one file and what it leads to. `asked`: questions about other modules → digest of the answer (DESIGN §6)."""
 
     def __init__(self, module: Module) -> None:
         self.module = module
+        self.library = module.library
         self._writers: dict[tuple, list] = {}
         self._hooks: dict[str, list] = {}
-        self._words: Optional[dict[str, list]] = None  # word → functions whose text has it
+        self._dotted: dict[str, Optional[tuple]] = {}
+        self._words: dict[str, dict[str, list]] = {}  # module → word → functions whose text has it
+        self.asked: dict[str, str] = {}
+
+    def _note(self, question: str, found: Optional[tuple]) -> Optional[tuple]:
+        """Remember what was asked of other modules: the answer depends on the text of the module that holds it."""
+        module = found[1] if found is not None and found[0] == "global" else getattr(found[1], "module", None) if found is not None else None
+        self.asked.setdefault(question, module.entry.digest if module is not None else "")
+        return found
 
     # --- names -------------------------------------------------------------------------------------------------------------
     def name(self, module: Module, name: str) -> Optional[tuple]:
         index = module.index
-        if name in index.functions:
-            return ("function", module.scope(name))
-        if name in index.classes:
-            return ("class", module.klass(name))
+        if name in index.functions or name in index.classes:
+            return module.member(name)
         target = index.imports.get(name)
         if target is not None:
-            return ("import", absolute(index, target))
+            return self._note(f"name {module.name} {target}", self.library.target(module, target))
         if name in index.assigns:
             return ("global", module, name)
-        for info in ():
-            pass
+        if index.stars:
+            return self._note(f"name {module.name} *.{name}", module.starred(name))
         return None
 
     def resolve(self, module: Module, text: str) -> Optional[tuple]:
@@ -457,17 +594,33 @@ class Ask:
         if not rest:
             return found
         if found[0] == "import":
-            return ("import", f"{found[1]}.{rest}")
+            target = module.index.imports.get(head)
+            return self._note(f"name {module.name} {text}", self.library.target(module, f"{target}.{rest}")) if target is not None else None
         if found[0] == "class":
+            owner = found[1].module
             key = f"{found[1].info.qualname}.{rest}"
-            return ("class", module.klass(key)) if key in module.index.classes else None
+            return ("class", owner.klass(key)) if key in owner.index.classes else None
         return None
 
     def dotted(self, text: str) -> Optional[tuple]:
-        """A dotted target inside the project: in this issue only names of the module itself."""
-        if self.module.index.module and text.startswith(self.module.index.module + "."):
-            name = text[len(self.module.index.module) + 1:]
-            return self.name(self.module, name) if "." not in name else None
+        """What a dotted target inside the project is; None for a module, for what is not of the project, and for a library's name."""
+        if text not in self._dotted:
+            self._dotted[text] = self._note(f"dotted {text}", self._find(text))
+        return self._dotted[text]
+
+    def _find(self, text: str) -> Optional[tuple]:
+        if self.library.is_library(text):
+            return None
+        found = self.library.follow(self.module, text) if "." in text else None
+        if found is not None:
+            return found[0].member(found[1]) if found[1] else None
+        name = text
+        while "." in name:  # a module that only another source root can name
+            name = name.rpartition(".")[0]
+            module = self.library.by_name(name)
+            if module is not None:
+                rest = text[len(name) + 1:]
+                return module.member(rest) or (self.name(module, rest) if "." not in rest else None)
         return None
 
     def imported_packages(self, module: Module) -> frozenset:
@@ -509,12 +662,12 @@ class Ask:
 
     # --- classes ------------------------------------------------------------------------------------------------------------
     def klass_of(self, type_name: str) -> Optional[Class]:
-        prefix = f"class:{self.module.name}:"
-        if type_name.startswith(prefix):
-            key = type_name[len(prefix):]
-            if key in self.module.index.classes:
-                return self.module.klass(key)
-        return None
+        kind, _, rest = type_name.partition(":")
+        name, _, key = rest.rpartition(":")
+        if kind != "class":
+            return None
+        module = self.module if name == self.module.name else self.library.by_name(name)
+        return module.klass(key) if module is not None and key in module.index.classes else None
 
     def attribute_writers(self, cls: Class, name: str) -> list:
         """[(method scope, expression)] of `self.name = expression` in the methods of the class."""
@@ -535,35 +688,67 @@ class Ask:
 
     # --- hooks -----------------------------------------------------------------------------------------------------------------
     def hooks(self, event: str) -> list:
-        """Functions of the module registered for a library's event: `@listens_for(target, "begin")`."""
+        """Functions registered for a library's event, `@listens_for(target, "begin")`, in this module and in others that say so."""
         if event not in self._hooks:
             found = []
-            for key, info in self.module.index.functions.items():
-                if any(text.split("(")[0].rsplit(".", 1)[-1] in ("listens_for", "listen", "receiver") for text in info.decorators):
-                    scope = self.module.scope(key)
-                    definition = scope.definition()
-                    for decorator in definition.decorators if definition is not None else ():
-                        if isinstance(decorator, ir.Call) and any(isinstance(a.value, ir.Const) and a.value.value == event for a in decorator.args):
-                            found.append(scope)
+            for module in (self.module, *self._mentioning("listens_for")):
+                for key, info in module.index.functions.items():
+                    if any(text.split("(")[0].rsplit(".", 1)[-1] in ("listens_for", "listen", "receiver") for text in info.decorators):
+                        scope = module.scope(key)
+                        definition = scope.definition()
+                        for decorator in definition.decorators if definition is not None else ():
+                            if isinstance(decorator, ir.Call) and any(isinstance(a.value, ir.Const) and a.value.value == event for a in decorator.args):
+                                found.append(scope)
             self._hooks[event] = found
         return self._hooks[event]
 
+    def _mentioning(self, word: str) -> list:
+        """Other modules of the project whose text holds a word."""
+        project = self.library.project
+        entries = project.mentions(word) if project is not None else []
+        self.asked.setdefault(f"mentions {word}", " ".join(entry.digest for entry in entries))
+        return [self.library.module(entry) for entry in entries if entry is not self.module.entry]
+
     # --- callers -------------------------------------------------------------------------------------------------------------
     def callers(self, scope: Scope) -> list:
-        """Scopes of the module whose text calls something of this name."""
+        """Scopes whose text calls something of this name: of its own module, and of other modules that import it or, for a method,
+        say its name after a dot."""
         found = []
         name = scope.name
-        if self._words is None:
-            self._words = {}
-            for key, info in self.module.index.functions.items():
-                for word in set(_WORD.findall("\n".join(self.module.source.lines[info.start - 1:info.end]))):
-                    self._words.setdefault(word, []).append((key, info))
-        for key, info in self._words.get(name, ()):
-            if (self.module.name, key) == scope.key:
+        home = scope.module
+        words = self._words.get(home.name)
+        if words is None:
+            words = self._words[home.name] = {}
+            for key, info in home.index.functions.items():
+                for word in set(_WORD.findall("\n".join(home.source.lines[info.start - 1:info.end]))):
+                    words.setdefault(word, []).append((key, info))
+        for key, info in words.get(name, ()):
+            if (home.name, key) == scope.key:
                 continue
-            if _calls("\n".join(self.module.source.lines[info.start - 1:info.end]), name):
-                found.append(self.module.scope(key))
-        return found
+            if _calls("\n".join(home.source.lines[info.start - 1:info.end]), name):
+                found.append(home.scope(key))
+        if name.startswith("__"):
+            return found
+        for module in self._mentioning(name):
+            if module is home or len(found) >= MAX_CALLERS:
+                continue
+            if scope.cls is None and not self._imports(module, scope):
+                continue
+            for key, info in module.index.functions.items():
+                text = "\n".join(module.source.lines[info.start - 1:info.end])
+                if name in text and _calls(text, name if scope.cls is None else "." + name):
+                    found.append(module.scope(key))
+        return found[:MAX_CALLERS]
+
+    def _imports(self, module: Module, scope: Scope) -> bool:
+        """Does a module import this function, or the module that it stands in?"""
+        tables = (module.index.imports, *(info.imports for info in module.index.functions.values() if info.imports))
+        for table in tables:
+            for target in table.values():
+                followed = self.library.follow(module, target)
+                if followed is not None and followed[0] is scope.module and followed[1] in ("", scope.name):
+                    return True
+        return any(found is not None and found[0] is scope.module for found in (self.library.follow(module, star) for star in module.index.stars))
 
 
 _WORD = re.compile(r"\w+")
@@ -573,7 +758,7 @@ def _calls(text: str, name: str) -> bool:
     """Does the text hold `name(` or `name` as a word of its own beside its definition?"""
     at = text.find(name)
     while at >= 0:
-        before = text[at - 1] if at else " "
+        before = text[at - 1] if at and name[0] != "." else " "
         after = text[at + len(name):at + len(name) + 1]
         if not (before.isalnum() or before == "_") and not (after.isalnum() or after == "_"):
             lead = text[max(0, at - 4):at]

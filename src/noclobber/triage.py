@@ -43,9 +43,9 @@ _MANAGER = _BIT["read"] | _BIT["orm-read"] | _BIT["record-read"]
 #: What a value kept in `self.x` can carry to its reader. A change or a loop happened elsewhere; where only `self.x.y`
 #: is used, the value itself is not called, so that it does nothing either (a statement kept there is run by a call of
 #: its own).
-_CARRIED = ~(_CHANGE | _RECURSION)
+CARRIED = ~(_CHANGE | _RECURSION)
 #: Kinds that statements alone can make, so that no needle in the bytes tells of them.
-_CARRIED_BY_BASE = sum(_BIT[kind] for kind in (
+CARRIED_BY_BASE = sum(_BIT[kind] for kind in (
     "read", "create", "lock", "begin", "policy", "conflict", "tool", "schema", "dump", "makekey", "subscript",
     *(f"{family}-read" for family in FAMILIES), "record-read", "orm-read", "orm-session-read", "versioned",
     "sql-write", "sql-conditional", "sql-built"))  # a text or statement kept there
@@ -61,9 +61,8 @@ def class_scope(key: str) -> str:
 class Triage:
     """Outcome for one module. Scope names: keys of ModuleIndex.functions, MODULE, class_scope(key).
 
-    `roots`: the scopes to walk, in source order. `kinds`, `atoms`: per scope. `edges`: scope → scopes it may enter
-    and, with `ask_kinds`, imported targets as '→dotted'. `lines`, `root_lines`: physical lines of the file, of its
-    roots.
+    `roots`: the scopes to walk, in source order. `kinds`, `atoms`: per scope. `edges`: scope → scopes it may enter.
+    `lines`, `root_lines`: physical lines of the file, of its roots.
     """
 
     roots: tuple[str, ...]
@@ -128,7 +127,7 @@ _SQL_MASKS = {group: _mask(kinds) for group, kinds in _SQL_KINDS.items()}
 _WORDS: dict[int, frozenset[str]] = {}
 
 
-def _words(mask: int) -> frozenset[str]:
+def words_of(mask: int) -> frozenset[str]:
     found = _WORDS.get(mask)
     if found is None:
         found = _WORDS[mask] = frozenset(kind for kind, bit in _BIT.items() if mask & bit)
@@ -287,8 +286,8 @@ class _Part:
     """What one pass saw. `names`: bare and first parts of dotted ones; `attrs`: attributes of receivers other than
     self.
 
-    `mask` is complete only when `called` (last name parts of what is called, decorates or is handed on) has been
-    looked up: what a call means depends on what its file imports. `words`: names that are bound; `targets`: of imports.
+    `mask` is complete only with what `called` (last name parts of what is called, decorates or is handed on) means,
+    which depends on what its file imports. `words`: names that are bound; `targets`: of imports.
     """
 
     mask: int = 0
@@ -302,7 +301,6 @@ class _Part:
     self_stores: set[str] = field(default_factory=set)
     supers: set[str] = field(default_factory=set)
     dunders: set[str] = field(default_factory=set)
-    imported: set[str] = field(default_factory=set)
 
     def merge(self, other: _Part) -> None:
         self.mask |= other.mask
@@ -310,7 +308,6 @@ class _Part:
         self.names |= other.names
         self.attrs |= other.attrs
         self.dunders |= other.dunders
-        self.imported |= other.imported
 
 
 def _is_annotated(node: ast.AST | None) -> bool:
@@ -652,38 +649,23 @@ def _last_name(node: ast.AST) -> str:
     return node.id if node.__class__ is Name else ""
 
 
-def _imported(nodes: list, imports: tuple[dict[str, str], ...]) -> set[str]:
-    """Dotted texts that start at an imported name, as written, with their prefixes: {'models', 'models.Account'}."""
-    found: set[str] = set()
-    stack = list(nodes)
-    while stack:
-        node = stack.pop()
-        if isinstance(node, (Attribute, Name)):
-            text = dotted_text(node)
-            if text:
-                if any(text.partition(".")[0] in table for table in imports):
-                    parts = text.split(".")
-                    found.update(".".join(parts[:count]) for count in range(1, len(parts) + 1))
-                continue
-        stack.extend(ast.iter_child_nodes(node))
-    return found
-
-
 # --- the module --------------------------------------------------------------------------------------------------
 
 _DEFS = (FunctionDef, AsyncFunctionDef, ClassDef)
 _NEW_METHODS = frozenset({"__init__", "__new__", "__post_init__"})
-_CONSTRUCTORS = ("__init__", "__new__", "__post_init__", "__attrs_post_init__")
+CONSTRUCTORS = ("__init__", "__new__", "__post_init__", "__attrs_post_init__")
 
 
-class _Module:
-    """Scopes, constants and edges of one module."""
+#: What a scope holds: kinds of its statements, and the names whose calls may have more.
+Atoms = tuple[int, frozenset[str]]
 
-    def __init__(self, tree: ast.Module, index: ModuleIndex, known: _Names,
-                 ask: Callable[[str], Iterable[str]] | None) -> None:
+
+class Outline:
+    """Scopes, constants and edges of one module. Holds no tree; what calls mean is not in the parts' masks."""
+
+    def __init__(self, tree: ast.Module, index: ModuleIndex, known: _Names) -> None:
         self.index = index
         self.known = known
-        self.ask = ask
         self.keys = {info.def_line: key for key, info in index.functions.items()}
         self.class_keys = {info.def_line: key for key, info in index.classes.items()}
         self.shadows = _BUILTINS & _defined(index)
@@ -741,8 +723,6 @@ class _Module:
     def scan(self, nodes: list, imports: tuple[dict[str, str], ...], **options: Any) -> _Part:
         part = _scan(nodes, self.known, imports, shadows=self.shadows, **options)
         self.parts.append(part)
-        if self.ask is not None:
-            part.imported = _imported(nodes, imports)
         return part
 
     def nested(self, statement: ast.stmt, imports, constants: dict[str, list[_Part]], blocks: list) -> None:
@@ -792,52 +772,52 @@ class _Module:
                                      is_class=is_class)
         self.lines[key] = info.end - info.start + 1
 
-    def settle_calls(self, source: Source, accessors: bool) -> None:
-        """Give the parts the kinds of their calls, which depend on what the whole file can reach."""
+    def prepare(self, source: Source, bases_of: Callable[[Iterable[str]], Iterable[str]] = lambda bases: ()) -> int:
+        """Settle what does not depend on the meaning of calls. Returns what the module opens in the vocabulary (`Reach.doors`).
+
+        `bases_of`: bases outside the project of those among some dotted bases that are classes of other modules of it.
+        """
         reach = self.known.reach
-        models = self.models(source) if any(part.mask & _MAY_BE_MODEL for part in self.parts) else set()
-        calls = self.known.everything
-        if reach is not None and self.ask is None:
-            targets: set[str] = set()
-            words: set[str] = {*self.index.functions, *self.index.classes}
-            attributes: set[str] = set()
-            for part in self.parts:
-                targets |= part.targets
-                attributes |= part.attrs
-                words.update(part.words, part.names, part.self_attrs, part.self_bases)
-            for name, part in self.scopes.items():
-                if name in self.index.functions:
-                    attributes |= part.self_attrs
-                    attributes |= part.self_bases
-                    words.add(self.index.functions[name].name)
-            targets = {absolute(self.index, target) for target in targets}
-            words.update([target.rpartition(".")[2] for target in targets])
-            words |= attributes
-            calls = reach.calls(targets, words, attributes, self.dotted_bases(source), source.text)
-        table, ask = self.known.table(calls, accessors)
+        models = self.models(source, bases_of) if any(part.mask & _MAY_BE_MODEL for part in self.parts) else set()
         versioned = _BIT["versioned"] if reach is not None and reach.versioned(source.text) else 0
         for part in self.parts:
-            mask = part.mask | versioned
-            for name in part.called:
-                found = table.get(name)
-                mask |= ask(name) if found is None else found
-            part.mask = mask
+            part.mask |= versioned
         for name, part in self.scopes.items():
             if part.mask & _MAY_BE_MODEL:
                 info = self.index.functions.get(name)
                 if info is None or info.cls is None or info.cls in models:
                     part.mask |= _CHANGE
                 part.mask &= ~_MAY_BE_MODEL
+        if reach is None:
+            return 0
+        targets: set[str] = set()
+        words: set[str] = {*self.index.functions, *self.index.classes}
+        attributes: set[str] = set()
+        for part in self.parts:
+            targets |= part.targets
+            attributes |= part.attrs
+            words.update(part.words, part.names, part.self_attrs, part.self_bases)
+        for name, part in self.scopes.items():
+            if name in self.index.functions:
+                attributes |= part.self_attrs
+                attributes |= part.self_bases
+                words.add(self.index.functions[name].name)
+        targets = {absolute(self.index, target) for target in targets}
+        words.update([target.rpartition(".")[2] for target in targets])
+        words |= attributes
+        bases = list(self.dotted_bases(source))
+        return reach.doors(targets, words, attributes, [*bases, *bases_of(bases)], source.text)
 
-    def models(self, source: Source) -> set[str]:
+    def models(self, source: Source, bases_of: Callable[[Iterable[str]], Iterable[str]]) -> set[str]:
         """Classes whose `self` may be a row: those with a model's base, with their ancestors; those whose methods are
         called through the class."""
         index, reach = self.index, self.known.reach
-        if reach is None or self.ask is not None:
+        if reach is None:
             return set(index.classes)
         found: set[str] = set()
         for key, info in index.classes.items():
-            if key not in found and any(reach.is_base(base) for base in self.dotted_bases(source, (info,))):
+            bases = list(self.dotted_bases(source, (info,))) if key not in found else ()
+            if any(reach.is_base(base) for base in (*bases, *bases_of(bases))):
                 found |= {other for other in index.classes if key in self.above(other)}
         for key in list(found):
             found |= self.above(key)
@@ -862,11 +842,23 @@ class _Module:
                     continue
                 yield target + ("()" if call else "")
                 if target in index.assigns:  # Base = declarative_base()
-                    first, last = index.assigns[target][0]
-                    value = "".join(source.lines[first - 1:last]).partition("=")[2]
-                    made = dotted(index, value.partition("(")[0].strip())
-                    if made is not None:
-                        yield made + "()"
+                    yield from self.made_by(source, target)
+
+    def made_by(self, source: Source, name: str) -> Iterator[str]:
+        """For `Base = declarative_base()`: the dotted name of what is called, with `()`."""
+        first, last = self.index.assigns[name][0]
+        value = "".join(source.lines[first - 1:last]).partition("=")[2]
+        made = dotted(self.index, value.partition("(")[0].strip())
+        if made is not None:
+            yield made + "()"
+
+    def forget(self) -> None:
+        """Drop what only the making of the graph needs."""
+        self.parts = []
+        for part in self.scopes.values():
+            part.called = part.words = part.targets = part.names = part.attrs = part.self_bases = part.supers = part.dunders = set()
+        self.module_constants = {name: [] for name in self.module_constants}
+        self.class_constants = {}
 
     # classes of this module
     def bases(self, key: str) -> list[str]:
@@ -918,10 +910,32 @@ class _Module:
                     seen.add(id(own))
                     stack.append(own)
                     if whole is part:
-                        whole = replace(part, called=set(), names=set(part.names), attrs=set(part.attrs),
-                                        dunders=set(part.dunders), imported=set(part.imported))
+                        whole = replace(part, called=set(part.called), names=set(part.names), attrs=set(part.attrs),
+                                        dunders=set(part.dunders))
                     whole.merge(own)
         return whole
+
+    def graph(self) -> tuple[dict[str, Atoms], dict[str, dict[str, int]]]:
+        """(what each scope holds, scope → scope of this module that it may enter → mask of what the edge lets through)."""
+        atoms: dict[str, Atoms] = {}
+        edges: dict[str, dict[str, int]] = {}
+        for name, part in self.scopes.items():
+            cls = self.class_of(name)
+            part = self.constants_of(part, cls)
+            found, values = self.edges(name, part, cls)
+            own: dict[str, int] = values
+            own.update(dict.fromkeys(found, -1))
+            mask = part.mask
+            if own.pop(name, 0):
+                mask |= _RECURSION
+            atoms[name] = (mask, frozenset(part.called))
+            edges[name] = own
+        return atoms, edges
+
+    def class_of(self, scope: str) -> str | None:
+        """Key of the class that a scope belongs to."""
+        info = self.index.functions.get(scope)
+        return info.cls if info is not None else scope[7:-1] if scope != MODULE else None
 
     def edges(self, name: str, part: _Part, cls: str | None) -> tuple[set[str], dict[str, int]]:
         """(scopes that this one may enter, scopes whose values it reads from `self` → mask of what they carry)."""
@@ -959,7 +973,7 @@ class _Module:
         for key in classes:
             for base in self.above(key):
                 for method in self.by_class.get(base, ()):
-                    if self.index.functions[method].name in _CONSTRUCTORS:
+                    if self.index.functions[method].name in CONSTRUCTORS:
                         found.add(method)
         values: dict[str, int] = {}
         if cls is not None and (part.self_attrs or part.self_bases):
@@ -968,9 +982,9 @@ class _Module:
                     stores = self.scopes[method].self_stores
                     if method != name and stores:
                         if not stores.isdisjoint(part.self_attrs):
-                            values[method] = _CARRIED
+                            values[method] = CARRIED
                         elif not stores.isdisjoint(part.self_bases):
-                            values[method] = _CARRIED_BY_BASE
+                            values[method] = CARRIED_BY_BASE
         return found, values
 
 
@@ -996,50 +1010,55 @@ def _bound(node: ast.AST) -> Iterator[str]:
             yield item.id
 
 
-def roots(source: Source, tree: ast.Module, index: ModuleIndex, vocabulary: Any, pages: Iterable[Any],
-          ask_kinds: Callable[[str], Iterable[str]] | None = None) -> Triage:
-    """Find the scopes of a module that a selected page's rule can have something to say about.
+def read(tree: ast.Module, index: ModuleIndex, vocabulary: Any) -> Outline:
+    """What a module's scopes hold, before it is known what their calls mean."""
+    return Outline(tree, index, _names(vocabulary))
 
-    `pages`: objects with `needs`, an iterable of sets of kinds, and `slug`. `ask_kinds`: kinds of an imported target
-    by its absolute dotted name ('shop.models.Account'; relative dots where the module has no name), or of a method of
-    an unknown receiver by '.name'. Raises ValueError for a page that needs an unknown kind.
+
+def roots(source: Source, tree: ast.Module, index: ModuleIndex, vocabulary: Any, pages: Iterable[Any]) -> Triage:
+    """Find the scopes of a module that a selected page's rule can have something to say about, by the module alone.
+
+    `pages`: objects with `needs`, an iterable of sets of kinds, and `slug`. Raises ValueError for a page that needs an unknown kind.
     """
-    module = _Module(tree, index, _names(vocabulary), ask_kinds)
-    needs = _needs(pages)
-    module.settle_calls(source, not needs or any(need & _OF_ACCESSORS for need in needs))
-    atoms: dict[str, int] = {}
-    edges: dict[str, dict[str, int]] = {}  # scope → target → mask of what the edge lets through
-    asked: dict[str, int] = {}
-    for name, part in module.scopes.items():
-        info = index.functions.get(name)
-        cls = info.cls if info is not None else name[7:-1] if name != MODULE else None
-        part = module.constants_of(part, cls)
-        found, values = module.edges(name, part, cls)
-        own: dict[str, int] = values
-        own.update(dict.fromkeys(found, -1))
-        mask = part.mask
-        if own.pop(name, 0):
-            mask |= _RECURSION
-        if ask_kinds is not None:
-            own_imports = info.imports if info is not None else {}
-            for target in _targets(part, index, own_imports):
-                if target not in asked:
-                    asked[target] = _mask(ask_kinds(target))
-                if asked[target]:
-                    own["→" + target] = -1
-        atoms[name] = mask
-        edges[name] = own
+    outline = read(tree, index, vocabulary)
+    needs = needs_of(pages)
+    meaning = Meaning(vocabulary, outline.prepare(source), needs)
+    held, edges = outline.graph()
+    atoms = {name: meaning.mask(*own) for name, own in held.items()}
     kinds = dict(atoms)
-    kinds.update(("→" + target, mask) for target, mask in asked.items())
-    _settle(kinds, edges)
+    settle(kinds, edges)
+    return outcome(source, outline, atoms, edges, kinds, needs)
+
+
+class Meaning:
+    """What calls mean where some doors of the vocabulary are open."""
+
+    def __init__(self, vocabulary: Any, doors: int, needs: list[int]) -> None:
+        known = _names(vocabulary)
+        calls = known.reach.table(doors) if known.reach is not None else known.everything
+        self._table, self._ask = known.table(calls, not needs or any(need & _OF_ACCESSORS for need in needs))
+
+    def mask(self, mask: int, called: Iterable[str]) -> int:
+        """Kinds of a scope that holds these kinds and calls these names."""
+        table, ask = self._table, self._ask
+        for name in called:
+            found = table.get(name)
+            mask |= ask(name) if found is None else found
+        return mask
+
+
+def outcome(source: Source, outline: Outline, atoms: dict[str, int], edges: dict[str, dict[str, int]], kinds: dict[str, int],
+            needs: list[int]) -> Triage:
+    """The Triage of a module whose scopes have these kinds."""
+    index = outline.index
     # Also where one callee brings everything: what the caller hands it (a session, a query, a key) tells what it does
     # to which record.
     found_roots = [name for name in edges if any(not need & ~kinds[name] for need in needs)]
     found_roots.sort(key=lambda name: _line(index, name))
-    root_lines = min(sum(module.lines[name] for name in found_roots), len(source.lines))
+    root_lines = min(sum(outline.lines[name] for name in found_roots), len(source.lines))
     return Triage(
-        tuple(found_roots), {name: _words(kinds[name]) for name in edges},
-        {name: _words(mask) for name, mask in atoms.items()},
+        tuple(found_roots), {name: words_of(kinds[name]) for name in edges},
+        {name: words_of(mask) for name, mask in atoms.items()},
         {name: tuple(sorted(own)) for name, own in edges.items()}, len(source.lines), root_lines,
         {"scopes": len(edges), "roots": len(found_roots), "edges": sum(map(len, edges.values())),
          "lines": len(source.lines), "root_lines": root_lines})
@@ -1051,21 +1070,7 @@ def _line(index: ModuleIndex, name: str) -> int:
     return 0 if name == MODULE else index.classes[name[7:-1]].start
 
 
-def _targets(part: _Part, index: ModuleIndex, own: dict[str, str]) -> Iterator[str]:
-    """What to ask about a part's imported names, and about methods of unknown receivers."""
-    for text in sorted(part.imported):
-        first, dot, rest = text.partition(".")
-        yield absolute(index, own.get(first) or index.imports[first]) + dot + rest
-    for name in sorted(part.attrs | part.supers | part.self_attrs | part.self_bases):
-        yield "." + name
-    if index.stars:
-        known = _defined(index) | index.imports.keys() | own.keys() | _BUILTINS
-        for name in sorted(part.names - known):
-            for star in index.stars:
-                yield f"{absolute(index, star).rstrip('.')}.{name}"
-
-
-def _settle(kinds: dict[str, int], edges: dict[str, dict[str, int]]) -> None:
+def settle(kinds: dict[str, int], edges: dict[str, dict[str, int]]) -> None:
     """Least fixpoint of kinds(scope) = atoms + kinds of what its edges reach."""
     callers: dict[str, list[str]] = {}
     for name, own in edges.items():
@@ -1085,7 +1090,7 @@ def _settle(kinds: dict[str, int], edges: dict[str, dict[str, int]]) -> None:
 _NEEDS: dict[tuple, list[int]] = {}
 
 
-def _needs(pages: Iterable[Any]) -> list[int]:
+def needs_of(pages: Iterable[Any]) -> list[int]:
     """The sets that pages need, as masks."""
     pages = list(pages)
     key = tuple([page.needs for page in pages])
@@ -1125,7 +1130,7 @@ def has_needle(data: bytes, vocabulary: Any, pages: Iterable[Any] = ()) -> bool:
     for granted. A file that imports project modules whose scopes have kinds must be looked at all the same; the caller
     knows that.
     """
-    needs = _needs(pages)
+    needs = needs_of(pages)
     if any(not need & ~_OF_STATEMENTS for need in needs):
         return True
     try:

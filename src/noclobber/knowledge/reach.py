@@ -197,7 +197,13 @@ class Reach:
     def calls(
         self, imports: Set[str], words: Set[str], attributes: Set[str], bases: Iterable[str] | None, text: str
     ) -> Calls:
-        """What call names mean in a file.
+        """What call names mean in a file. Arguments as of `doors`."""
+        return self.table(self.doors(imports, words, attributes, bases, text))
+
+    def doors(
+        self, imports: Set[str], words: Set[str], attributes: Set[str], bases: Iterable[str] | None, text: str
+    ) -> int:
+        """What a file opens, as a set of bits; those of several files together are what values of the one can be in another.
 
         `imports`: absolute targets of all its imports; `words`: its names and attributes; `attributes`: those that may
         be a manager of a class; `bases`: dotted bases of its classes, None: not known; `text`: its source.
@@ -228,7 +234,7 @@ class Reach:
                 if target & ~open_ and doors & open_ and (not word or word in words) and all(t in text for t in texts):
                     open_ |= target | target << 1 & self._of_rows
                     more = True
-        return self._table(open_)
+        return open_
 
     def versioned(self, text: str) -> bool:
         """Does the text name a version that an ORM checks by itself?"""
@@ -236,9 +242,10 @@ class Reach:
 
     def everything(self) -> Calls:
         """What call names mean where nothing is left out."""
-        return self._table((1 << 2 * len(self._bits)) - 1)
+        return self.table((1 << 2 * len(self._bits)) - 1)
 
-    def _table(self, open_: int) -> Calls:
+    def table(self, open_: int) -> Calls:
+        """What call names mean where these doors are open."""
         found = self._calls.get(open_)
         if found is None:
             if len(self._calls) > 2000:

@@ -12,6 +12,7 @@ from . import ir
 from .builtins import BUILTINS
 from .evaluate import MUTATORS
 from .events import CallEvent, Lock, LockEvent, Suspend
+from .managers import OWN_ROWS
 from .objects import Dead, Obj, State, join_states
 from .values import CONST, NOTHING, UNKNOWN, Lit, Origin, Template, Value
 
@@ -665,6 +666,8 @@ class Calls:
             method = cls.inherited(name)
             if method is not None and self_value is not None:
                 return self.call_scope(method, args, node, state, self_value)
+        if self_value is not None and self_value.query is not None:
+            return self_value if name in OWN_ROWS else self.query_method(self_value, name, args, node, state, own=False)
         if self_value is not None:
             done = self.library_method(self_value, name, args, node, state)
             if done is not None:

@@ -238,12 +238,25 @@ class Evaluator:
         if obj.kind == "instance":
             return self.instance_attribute(oid, obj, name, node, state)
         if obj.kind in ("row", "path", "part") and obj.origin is not None:
+            getter = self.getter_of(obj, name) if obj.kind == "row" else None
+            if getter is not None:
+                from .calls import Arguments
+
+                own = frozenset((obj.origin,))
+                this = self.values.make(own, objs=frozenset((oid,)), typ=getter.cls.type_name if getter.cls else None, same=own, name="self")
+                return self.call_scope(getter, Arguments(), node, state, this)
             return self.part_of(oid, obj, name, state)
         if name.startswith("[") and obj.elem is not None:
             return obj.elem
         if name.startswith("[") and obj.kind in ("dict", "list", "tuple"):
             return None
         return None
+
+    def getter_of(self, obj: Obj, name: str) -> Any:
+        """The property of that name of a row's class, or None."""
+        cls = self.ask.klass_of(obj.cls) if isinstance(obj.cls, str) else obj.cls
+        method = cls.method(name) if cls is not None and not name.startswith("[") else None
+        return method if method is not None and method.is_property else None
 
     def part_of(self, oid: int, obj: Obj, name: str, state: State) -> Value:
         """A field of a loaded object that was not looked at before: an object of its own, since it may be changed in place."""

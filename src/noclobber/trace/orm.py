@@ -95,7 +95,7 @@ class Orm(Models):
         ]
         if not fitting:
             return None
-        flags = {"manager"}
+        flags = {"manager", f"manager={name}"}
         if len(fitting) > 1:
             imported = self.ask.imported_packages(self.frames[-1].scope.module)
             module = base.dotted.rpartition(".")[0]
@@ -239,7 +239,11 @@ class Orm(Models):
     def query_entry(self, value: Value) -> Any:
         return self.vocabulary.entry(*value.query.entry)
 
-    def query_method(self, receiver: Value, name: str, args: Any, node: Any, state: State) -> Value:
+    def query_method(self, receiver: Value, name: str, args: Any, node: Any, state: State, *, own: bool = True) -> Value:
+        """own=False: of the library's class, where a method of the project's calls `super()`."""
+        done = self.manager_method(receiver, name, args, node, state) if own else None
+        if done is not None:
+            return done
         entry = self.query_entry(receiver)
         if "guess" in receiver.query.flags and entry is not None and not any(s.signature.last == name for s in entry.specs):
             receiver = self.guessed_again(receiver, name, args)
@@ -249,8 +253,7 @@ class Orm(Models):
             receiver = self.values.replace(receiver, query=query._replace(flags=query.flags - {"manager"}))
             query = receiver.query
         specs = [s for s in entry.specs if s.signature.last == name and not (s.op in ("result", "run") and s.op != "result")] if entry is not None else []
-        own = [s for s in specs if s.op in _QUERY_OPS]
-        for spec in own:
+        for spec in [s for s in specs if s.op in _QUERY_OPS]:
             bound = self.fit(spec, args)
             if bound is None:
                 continue

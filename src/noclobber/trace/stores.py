@@ -10,6 +10,7 @@ from typing import Any, Optional
 from .effects import Effects
 from .events import Precondition, Read, Record, Write
 from .objects import Obj, State
+from .managers import Managers
 from .orm import Orm
 from .outcomes import IO_ERRORS, Outcomes
 from .replays import Replays
@@ -18,7 +19,7 @@ from .transactions import Transactions
 from .values import NOTHING, Lit, Origin, Value
 
 
-class Stores(Outcomes, Transactions, Replays, Effects, SqlRunner, Orm):
+class Stores(Outcomes, Transactions, Replays, Effects, SqlRunner, Managers, Orm):
     """Mixin of Walker."""
 
     def fit(self, spec: Any, args: Any) -> Any:

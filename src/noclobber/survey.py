@@ -1,0 +1,291 @@
+"""Triage over the modules of a project: what a scope can come to through imports, re-exports, base classes and methods of classes
+that other modules define (DESIGN §4). It only skips, as `triage` does for one module.
+
+A module's kinds depend on what its imports lead to, and on nothing else: they are the same whatever else a run looks at. What a call
+means depends on the libraries whose objects can come in: on those of the module where the analysis starts and of all that it leads to,
+for a helper gets what its caller has. Where the class of a receiver is not known, a method may be that of any class *near*: of the modules that this one imports, of the bases of their
+classes, and of what these import, as far as NEAR says.
+"""
+from __future__ import annotations
+
+import os
+from typing import Any, Iterable, Optional
+
+from noclobber.project import Entry, Project
+from noclobber.triage import CARRIED, CONSTRUCTORS, Atoms, Meaning, Outline, Triage, needs_of, outcome, settle, words_of
+
+#: How many imports away a class may be defined whose instances come into a module by a call or an attribute.
+NEAR = 2
+
+Node = tuple  # (path of the module, scope) or (path, "=name") of a module-level constant
+
+
+class Survey:
+    """Kinds of the scopes of a project's modules, asked for module by module. The project's `digest` must be triage's `read`."""
+
+    def __init__(self, project: Project, vocabulary: Any, pages: Iterable[Any]) -> None:
+        self.project = project
+        self.vocabulary = vocabulary
+        self.needs = needs_of(pages)
+        self._held: dict[Node, Atoms] = {}
+        self._edges: dict[Node, dict[Node, int]] = {}
+        self._scopes: dict[str, tuple[str, ...]] = {}  # path → scopes of the module
+        self._doors: dict[str, int] = {}  # path → what the module opens
+        self._open: dict[str, int] = {}  # path → what it and all that it leads to open
+        self._meanings: dict[int, Meaning] = {}
+        self._atoms: dict[int, dict[Node, int]] = {}  # by doors
+        self._kinds: dict[int, dict[Node, int]] = {}
+        self._near: dict[str, tuple[Entry, ...]] = {}
+        self._direct: dict[str, tuple[Entry, ...]] = {}
+        self._bases: dict[tuple[str, str], frozenset[str]] = {}
+
+    def triage(self, entry: Entry) -> Triage:
+        """The outcome for one module of the project."""
+        kinds = self._settled(entry)
+        atoms = self._atoms[self._open[entry.path]]
+        path, names = entry.path, self._scopes[entry.path]
+        edges = {name: {"→".join(target): mask for target, mask in self._edges[path, name].items()} for name in names}
+        return outcome(entry.source, entry.facts, {name: atoms[path, name] for name in names}, edges,
+                       {name: kinds[path, name] for name in names}, self.needs)
+
+    def kinds(self, entry: Entry, seen_from: Entry) -> dict[str, frozenset[str]]:
+        """Kinds of each scope of a module, with the calls meaning what they can mean in `seen_from`, whose values may come in."""
+        self._prepare(seen_from)
+        self._prepare(entry)
+        doors = self._open[seen_from.path] | self._open[entry.path]
+        nodes = [(entry.path, name) for name in self._scopes[entry.path]]
+        kinds = self._settle(doors, nodes)
+        return {name: words_of(kinds[path, name]) for path, name in nodes}
+
+    # --- the fixpoint ----------------------------------------------------------------------------------------------------------
+    def _settled(self, entry: Entry) -> dict[Node, int]:
+        self._prepare(entry)
+        return self._settle(self._open[entry.path], [(entry.path, name) for name in self._scopes[entry.path]])
+
+    def _prepare(self, entry: Entry) -> None:
+        """Read the module and all that it leads to, and note what they open together."""
+        if entry.path in self._open:
+            return
+        closure = self.project.closure(entry)
+        doors = 0
+        for found in closure:
+            if found.path not in self._doors:
+                self._doors[found.path] = found.facts.prepare(found.source, lambda bases, found=found: self._further_bases(found, bases))
+                self._graph(found)
+                found.facts.forget()
+            doors |= self._doors[found.path]
+        self._open[entry.path] = doors
+
+    def _settle(self, doors: int, wanted: list[Node]) -> dict[Node, int]:
+        """Kinds of nodes, and of all that they reach, where these doors are open."""
+        kinds = self._kinds.setdefault(doors, {})
+        atoms = self._atoms.setdefault(doors, {})
+        meaning = self._meanings.get(doors)
+        if meaning is None:
+            meaning = self._meanings[doors] = Meaning(self.vocabulary, doors, self.needs)
+        fresh: dict[Node, dict[Node, int]] = {}
+        known: dict[Node, int] = {}
+        queue = [node for node in wanted if node not in kinds]
+        while queue:
+            node = queue.pop()
+            if node in fresh:
+                continue
+            if node not in self._held:  # of a module outside of what was read
+                fresh[node], known[node] = {}, 0
+                continue
+            own = fresh[node] = self._edges[node]
+            atoms[node] = known[node] = meaning.mask(*self._held[node])
+            for target in own:
+                if target in kinds:
+                    known[target] = kinds[target]
+                elif target not in fresh:
+                    queue.append(target)
+        settle(known, fresh)
+        kinds.update(known)
+        return kinds
+
+    def _graph(self, entry: Entry) -> None:
+        outline: Outline = entry.facts
+        path = entry.path
+        held, local = outline.graph()
+        self._scopes[path] = tuple(held)
+        methods = self._methods_near(entry)
+        for name, atoms in held.items():
+            own: dict[Node, int] = {(path, target): through for target, through in local[name].items()}
+            cls = outline.class_of(name)
+            part = outline.constants_of(outline.scopes[name], cls)
+            info = entry.index.functions.get(name)
+            for node in self._reached(entry, part, info.imports if info is not None else {}, cls, methods):
+                own[node] = -1
+            if cls is not None and (part.self_attrs or part.self_bases):
+                for node, through in self._carried(entry, cls, part):
+                    own.setdefault(node, through)
+            self._held[path, name] = atoms
+            self._edges[path, name] = own
+        for name, parts in outline.module_constants.items():
+            mask, own, called = 0, {}, set()
+            for part in parts:
+                part = outline.constants_of(part, None)
+                mask |= part.mask
+                called |= part.called
+                own.update(dict.fromkeys(self._reached(entry, part, {}, None, methods), -1))
+                own.update({(path, target): -1 for target in outline.edges("=" + name, part, None)[0]})
+            self._held[path, "=" + name] = mask, frozenset(called)
+            self._edges[path, "=" + name] = own
+
+    # --- where a scope's names lead ------------------------------------------------------------------------------------------
+    def _reached(self, entry: Entry, part: Any, own_imports: dict, cls: Optional[str], methods: dict) -> Iterable[Node]:
+        found: dict[Node, None] = {}
+        imports = entry.index.imports
+        class_imports = entry.index.classes[cls].imports if cls is not None and cls in entry.index.classes else {}
+        attrs = part.attrs | part.supers | part.self_attrs | part.self_bases
+        for name in part.names:
+            target = own_imports.get(name) or class_imports.get(name) or imports.get(name)
+            if target is None:
+                continue
+            for written in (target, *entry.index.choices.get(name, ())):
+                self._node(entry, self.project.follow(entry, written), attrs, found)
+        if entry.index.stars:
+            for star in entry.index.stars:
+                module = self.project.follow(entry, star)
+                if module is not None and not module[1]:
+                    for name in part.names - imports.keys():
+                        self._node(entry, self.project.inside(module[0], name), attrs, found)
+        for name in methods.keys() & (attrs | part.dunders):
+            found.update(dict.fromkeys(methods[name]))
+        return found
+
+    def _node(self, entry: Entry, followed: Optional[tuple[Entry, str]], attrs: set, found: dict[Node, None], depth: int = 0) -> None:
+        if followed is None:
+            return
+        module, name = followed
+        if module.path == entry.path:
+            return
+        index = module.index
+        if not name:
+            for attr in attrs:
+                if attr in index.functions or attr in index.classes or attr in index.assigns or attr in index.imports:
+                    self._node(entry, self.project.inside(module, attr), attrs, found, depth + 1)
+                elif depth < 3 and os.path.basename(module.path) == "__init__.py":
+                    self._node(entry, self.project.follow(module, "." + attr), attrs, found, depth + 1)
+            return
+        head = name.partition(".")[0]
+        outline: Outline = module.facts
+        for key in outline.functions.get(head, ()):
+            found[module.path, key] = None
+        for key in outline.class_names.get(head, ()):
+            for owner, cls in self._line(module, key):
+                for method in owner.facts.by_class.get(cls, ()):
+                    if owner.index.functions[method].name in CONSTRUCTORS:
+                        found[owner.path, method] = None
+        if head in outline.module_constants:
+            found[module.path, "=" + head] = None
+
+    def _carried(self, entry: Entry, cls: str, part: Any) -> Iterable[tuple[Node, int]]:
+        """What methods of bases in other modules keep in `self`, where this scope reads it."""
+        for owner, key in self._line(entry, cls):
+            if owner.path == entry.path:
+                continue
+            for method in owner.facts.by_class.get(key, ()):
+                stores = owner.facts.scopes[method].self_stores
+                if stores and not (stores.isdisjoint(part.self_attrs) and stores.isdisjoint(part.self_bases)):
+                    yield (owner.path, method), CARRIED
+
+    # --- what is near --------------------------------------------------------------------------------------------------------
+    def _direct_of(self, entry: Entry) -> tuple[Entry, ...]:
+        """Modules that define what a module imports, packages that re-export it included."""
+        found = self._direct.get(entry.path)
+        if found is None:
+            modules = {path: self.project.entry(path) for path in self.project.imported(entry)}
+            index = entry.index
+            targets = [*index.imports.values(), *(target for choice in index.choices.values() for target in choice)]
+            for info in (*index.functions.values(), *index.classes.values()):
+                targets += info.imports.values()
+            for target in targets:
+                followed = self.project.follow(entry, target)
+                if followed is not None:
+                    modules[followed[0].path] = followed[0]
+            modules.pop(entry.path, None)
+            found = self._direct[entry.path] = tuple(module for module in modules.values() if module is not None)
+        return found
+
+    def _near_of(self, entry: Entry) -> tuple[Entry, ...]:
+        found = self._near.get(entry.path)
+        if found is None:
+            seen = {entry.path: entry}
+            layer = [entry]
+            for _ in range(NEAR):
+                following = []
+                for module in layer:
+                    for other in self._direct_of(module):
+                        if other.path not in seen:
+                            seen[other.path] = other
+                            following.append(other)
+                layer = following
+            for module in list(seen.values()):
+                for key in module.index.classes:
+                    for owner, _ in self._line(module, key):
+                        seen.setdefault(owner.path, owner)
+            seen.pop(entry.path)
+            found = self._near[entry.path] = tuple(seen.values())
+        return found
+
+    def _methods_near(self, entry: Entry) -> dict[str, list[Node]]:
+        found: dict[str, list[Node]] = {}
+        for module in self._near_of(entry):
+            for name, keys in module.facts.methods.items():
+                found.setdefault(name, []).extend((module.path, key) for key in keys)
+        return found
+
+    # --- classes -----------------------------------------------------------------------------------------------------------------
+    def _line(self, entry: Entry, key: str, depth: int = 0) -> list[tuple[Entry, str]]:
+        """(module, class) of a class and its bases in the project, nearest first."""
+        found = [(entry, key)]
+        if depth > 20:
+            return found
+        for text in entry.index.classes[key].bases:
+            name = text.partition("(")[0].partition("[")[0]
+            for owner, base in self._classes_of(entry, name):
+                if (owner, base) != (entry, key):
+                    found += [pair for pair in self._line(owner, base, depth + 1) if pair not in found]
+        return found
+
+    def _classes_of(self, entry: Entry, name: str) -> list[tuple[Entry, str]]:
+        head = name.partition(".")[0]
+        if head in entry.index.classes:
+            return [(entry, key) for key in entry.facts.class_names.get(name.rpartition(".")[2], ())]
+        target = entry.index.imports.get(head)
+        followed = self.project.follow(entry, target + name[len(head):]) if target is not None else None
+        if followed is None and entry.index.stars and head not in entry.index.assigns:
+            followed = self.project.inside(entry, name)
+        if followed is None or not followed[1]:
+            return []
+        module, made = followed
+        return [(module, key) for key in module.facts.class_names.get(made.rpartition(".")[2], ())]
+
+    def _further_bases(self, entry: Entry, bases: Iterable[str]) -> Iterable[str]:
+        """Bases outside the project of classes of other modules, which `bases` name by their dotted names."""
+        found: set[str] = set()
+        for base in bases:
+            followed = self.project.follow(entry, base.partition("(")[0]) if "." in base else None
+            if followed is None or not followed[1]:
+                continue
+            module, name = followed
+            if name in module.index.classes:
+                found |= self._library_bases(module, name)
+            elif name in module.index.assigns:  # Base = declarative_base() in another module
+                found.update(module.facts.made_by(module.source, name))
+        return found
+
+    def _library_bases(self, module: Entry, key: str) -> frozenset[str]:
+        known = self._bases.get((module.path, key))
+        if known is None:
+            self._bases[module.path, key] = frozenset()  # a class that is its own base
+            found: set[str] = set()
+            for owner, name in self._line(module, key):
+                own = list(owner.facts.dotted_bases(owner.source, (owner.index.classes[name],)))
+                found.update(own)
+                found.update(self._further_bases(owner, own))
+            known = self._bases[module.path, key] = frozenset(found)
+        return known
+
