@@ -91,6 +91,7 @@ class Project:
         self._names: dict[str, str] = {}  # name → path
         self._bases: dict[str, tuple[str, ...]] = {}
         self._found: dict[tuple[str, str], Optional[tuple[str, str]]] = {}
+        self._made: dict[tuple[str, str], Optional[tuple[Entry, str]]] = {}
         self._texts: Optional[list[tuple[str, bytes]]] = None
 
     # --- files ---------------------------------------------------------------------------------------------------------------
@@ -216,11 +217,16 @@ class Project:
             found = os.path.join(directory, "__init__.py"), rest
         return found if found is not None else self.find(name, entry.path) if not name.startswith(".") else None
 
-    def follow(self, entry: Entry, target: str, depth: int = 0) -> Optional[tuple[Entry, str]]:
+    def follow(self, entry: Entry, target: str) -> Optional[tuple[Entry, str]]:
         """(module, name in it) that an import target comes to after all re-exports; the name is '' for the module itself, and may
         have dots for what is below a class. None: not of this project, or not to be found."""
-        if depth > 12:
-            return None
+        return self._follow(entry, target, set())
+
+    def inside(self, module: Entry, name: str) -> Optional[tuple[Entry, str]]:
+        """(module, name) where `name`, as seen in `module`, is made."""
+        return self._inside(module, name, set())
+
+    def _follow(self, entry: Entry, target: str, under_way: set[tuple[str, str]]) -> Optional[tuple[Entry, str]]:
         found = self.target(entry, target)
         if found is None:
             return None
@@ -233,34 +239,45 @@ class Project:
                 # `from .session import session` in the package's __init__ hides its module of that name.
                 name = os.path.basename(found[0])[:-3]
                 hidden = package.index.imports.get(name)
-                if hidden is not None and self.target(package, hidden) not in (found, None):
-                    return self.follow(package, hidden, depth + 1)
+                if hidden is not None and (package.path, name) not in under_way and self.target(package, hidden) not in (found, None):
+                    under_way.add((package.path, name))
+                    return self._follow(package, hidden, under_way)
             return module, ""
-        return self.inside(module, found[1], depth)
+        return self._inside(module, found[1], under_way)
+
+    def _inside(self, module: Entry, name: str, under_way: set[tuple[str, str]]) -> Optional[tuple[Entry, str]]:
+        key = (module.path, name)
+        if key in self._made:
+            return self._made[key]
+        if key in under_way:
+            return None  # imports that go round
+        first = not under_way
+        under_way.add(key)
+        head, _, rest = name.partition(".")
+        index = module.index
+        found = None
+        if head in index.functions or head in index.classes or head in index.assigns:
+            found = module, name
+        elif head in index.imports:
+            target = index.imports[head]
+            found = self._follow(module, f"{target}.{rest}" if rest else target, under_way)
+        else:
+            for star in index.stars:
+                place = self.target(module, star)
+                other = self.entry(place[0]) if place is not None and not place[1] else None
+                if other is not None and other is not module:
+                    found = self._inside(other, name, under_way)
+                    if found is not None:
+                        break
+        if found is not None or first:
+            self._made[key] = found
+        return found
 
     def _package_of(self, path: str) -> Optional[Entry]:
         directory, name = os.path.split(path)
         if name == "__init__.py" or "__init__.py" not in self.tree.listing(directory):
             return None
         return self.entry(os.path.join(directory, "__init__.py"))
-
-    def inside(self, module: Entry, name: str, depth: int = 0) -> Optional[tuple[Entry, str]]:
-        """(module, name) where `name`, as seen in `module`, is made."""
-        head, _, rest = name.partition(".")
-        index = module.index
-        if head in index.functions or head in index.classes or head in index.assigns:
-            return module, name
-        target = index.imports.get(head)
-        if target is not None:
-            return self.follow(module, f"{target}.{rest}" if rest else target, depth + 1)
-        for star in index.stars:
-            found = self.target(module, star)
-            other = self.entry(found[0]) if found is not None and not found[1] else None
-            if other is not None and other is not module and depth < 12:
-                made = self.inside(other, name, depth + 1)
-                if made is not None:
-                    return made
-        return None
 
     def imported(self, entry: Entry) -> tuple[str, ...]:
         """Paths of the modules of the project that a module imports, anywhere in it; packages on the way included."""

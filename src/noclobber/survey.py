@@ -12,7 +12,7 @@ import os
 from typing import Any, Iterable, Optional
 
 from noclobber.project import Entry, Project
-from noclobber.triage import CARRIED, CONSTRUCTORS, Atoms, Meaning, Outline, Triage, needs_of, outcome, settle, words_of
+from noclobber.triage import CARRIED, CONSTRUCTORS, READS, ROW_READS, ROW_WRITES, Atoms, Meaning, Outline, Triage, needs_of, outcome, settle, words_of
 
 #: How many imports away a class may be defined whose instances come into a module by a call or an attribute.
 NEAR = 2
@@ -27,6 +27,8 @@ class Survey:
         self.project = project
         self.vocabulary = vocabulary
         self.needs = needs_of(pages)
+        #: Needs across modules: a write alone is no reason to look at its callers, the row that one of them hands in is.
+        self.joined = sorted({need if need & READS else need | read for need in self.needs for read in (ROW_READS if need & ROW_WRITES else (0,))})
         self._held: dict[Node, Atoms] = {}
         self._edges: dict[Node, dict[Node, int]] = {}
         self._scopes: dict[str, tuple[str, ...]] = {}  # path → scopes of the module
@@ -37,16 +39,30 @@ class Survey:
         self._kinds: dict[int, dict[Node, int]] = {}
         self._near: dict[str, tuple[Entry, ...]] = {}
         self._direct: dict[str, tuple[Entry, ...]] = {}
+        self._lines: dict[tuple[str, str], list[tuple[Entry, str]]] = {}
         self._bases: dict[tuple[str, str], frozenset[str]] = {}
 
     def triage(self, entry: Entry) -> Triage:
-        """The outcome for one module of the project."""
+        """The outcome for one module of the project.
+
+        A scope whose own module has all kinds of a need for it is a root, as without a project. Where other modules bring some of them,
+        only the scope in which they first come together is: a caller of that one adds nothing of its own.
+        """
         kinds = self._settled(entry)
         atoms = self._atoms[self._open[entry.path]]
         path, names = entry.path, self._scopes[entry.path]
         edges = {name: {"→".join(target): mask for target, mask in self._edges[path, name].items()} for name in names}
+        own = {name: atoms[path, name] for name in names}
+        settle(own, {name: {target: mask for (where, target), mask in self._edges[path, name].items() if where == path and target in own}
+                     for name in names})
+        roots = []
+        for name in names:
+            have, reached = kinds[path, name], [kinds[target] for target in self._edges[path, name]]
+            if any(not need & ~own[name] for need in self.needs) or any(
+                    not need & ~have and all(need & ~found for found in reached) for need in self.joined):
+                roots.append(name)
         return outcome(entry.source, entry.facts, {name: atoms[path, name] for name in names}, edges,
-                       {name: kinds[path, name] for name in names}, self.needs)
+                       {name: kinds[path, name] for name in names}, roots)
 
     def kinds(self, entry: Entry, seen_from: Entry) -> dict[str, frozenset[str]]:
         """Kinds of each scope of a module, with the calls meaning what they can mean in `seen_from`, whose values may come in."""
@@ -238,17 +254,21 @@ class Survey:
         return found
 
     # --- classes -----------------------------------------------------------------------------------------------------------------
-    def _line(self, entry: Entry, key: str, depth: int = 0) -> list[tuple[Entry, str]]:
+    def _line(self, entry: Entry, key: str) -> list[tuple[Entry, str]]:
         """(module, class) of a class and its bases in the project, nearest first."""
-        found = [(entry, key)]
-        if depth > 20:
-            return found
-        for text in entry.index.classes[key].bases:
-            name = text.partition("(")[0].partition("[")[0]
-            for owner, base in self._classes_of(entry, name):
-                if (owner, base) != (entry, key):
-                    found += [pair for pair in self._line(owner, base, depth + 1) if pair not in found]
-        return found
+        known = self._lines.get((entry.path, key))
+        if known is None:
+            seen = {(entry.path, key): (entry, key)}
+            queue = [(entry, key)]
+            while queue:
+                module, name = queue.pop(0)
+                for text in module.index.classes[name].bases:
+                    for owner, base in self._classes_of(module, text.partition("(")[0].partition("[")[0]):
+                        if (owner.path, base) not in seen:
+                            seen[owner.path, base] = (owner, base)
+                            queue.append((owner, base))
+            known = self._lines[entry.path, key] = list(seen.values())
+        return known
 
     def _classes_of(self, entry: Entry, name: str) -> list[tuple[Entry, str]]:
         head = name.partition(".")[0]
@@ -261,6 +281,8 @@ class Survey:
         if followed is None or not followed[1]:
             return []
         module, made = followed
+        if made in module.index.classes:
+            return [(module, made)]
         return [(module, key) for key in module.facts.class_names.get(made.rpartition(".")[2], ())]
 
     def _further_bases(self, entry: Entry, bases: Iterable[str]) -> Iterable[str]:

@@ -49,6 +49,10 @@ CARRIED_BY_BASE = sum(_BIT[kind] for kind in (
     "read", "create", "lock", "begin", "policy", "conflict", "tool", "schema", "dump", "makekey", "subscript",
     *(f"{family}-read" for family in FAMILIES), "record-read", "orm-read", "orm-session-read", "versioned",
     "sql-write", "sql-conditional", "sql-built"))  # a text or statement kept there
+#: Kinds of needs: reads of any family; rows of an ORM; what writes these.
+READS = sum(_BIT[kind] for kind in ("read", "record-read", "orm-read", "orm-session-read", *(f"{family}-read" for family in FAMILIES)))
+ROW_READS = (_BIT["orm-read"], _BIT["orm-session-read"])
+ROW_WRITES = _BIT["orm-persist"] | _BIT["orm-flush"] | _BIT["orm-update"]
 _STATEMENT_KINDS = frozenset({"change", "row-change", "replay", "recursion", "subscript", "conflict", "schema"})
 
 
@@ -1027,7 +1031,9 @@ def roots(source: Source, tree: ast.Module, index: ModuleIndex, vocabulary: Any,
     atoms = {name: meaning.mask(*own) for name, own in held.items()}
     kinds = dict(atoms)
     settle(kinds, edges)
-    return outcome(source, outline, atoms, edges, kinds, needs)
+    # Also where one callee brings everything: what the caller hands it (a session, a query, a key) tells what it does
+    # to which record.
+    return outcome(source, outline, atoms, edges, kinds, [name for name in edges if any(not need & ~kinds[name] for need in needs)])
 
 
 class Meaning:
@@ -1048,13 +1054,10 @@ class Meaning:
 
 
 def outcome(source: Source, outline: Outline, atoms: dict[str, int], edges: dict[str, dict[str, int]], kinds: dict[str, int],
-            needs: list[int]) -> Triage:
-    """The Triage of a module whose scopes have these kinds."""
+            found_roots: list[str]) -> Triage:
+    """The Triage of a module whose scopes have these kinds and of which these are roots."""
     index = outline.index
-    # Also where one callee brings everything: what the caller hands it (a session, a query, a key) tells what it does
-    # to which record.
-    found_roots = [name for name in edges if any(not need & ~kinds[name] for need in needs)]
-    found_roots.sort(key=lambda name: _line(index, name))
+    found_roots = sorted(found_roots, key=lambda name: _line(index, name))
     root_lines = min(sum(outline.lines[name] for name in found_roots), len(source.lines))
     return Triage(
         tuple(found_roots), {name: words_of(kinds[name]) for name in edges},
