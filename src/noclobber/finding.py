@@ -88,9 +88,10 @@ DOUBTS = {
     "incomplete": "a helper's summary is incomplete",
 }
 #: Reasons that set confidence outright.
-CAPS = {"process-lock": "low", "pattern-only": "low", "memoised": "medium", "session-lock": "medium"}
+CAPS = {"process-lock": "low", "other-column": "low", "pattern-only": "low", "memoised": "medium", "session-lock": "medium"}
 #: The same reasons in words.
 CAP_REASONS = {
+    "other-column": "the tested column is none that the write changes",
     "process-lock": "the lock guards one process only",
     "pattern-only": "the call is known by a name pattern only",
     "memoised": "the store is a cache",

@@ -6,7 +6,7 @@ from typing import Any, Callable
 
 #: Slugs of the rules that exist, in the order of their codes.
 SLUGS = (
-    "blind-sql-update", "blind-http-put", "blind-object-put", "orm-increment", "orm-derived-save", "orm-check-then-act", "stale-lock",
+    "blind-sql-update", "blind-http-put", "blind-object-put", "check-then-act", "orm-increment", "orm-derived-save", "orm-check-then-act", "stale-lock",
     "lock-outside-transaction", "unchecked-rowcount", "stale-retry", "stale-retry-policy", "unconditional-fallback",
     "unbounded-conflict-retry", "retry-without-jitter", "conflict-throttle-conflation", "effect-in-retry-loop",
 )

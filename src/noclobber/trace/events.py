@@ -84,14 +84,15 @@ class Event:
 class Read(Event):
     """columns: names of the selected columns in order (or None); lock: the row lock it took, or None; many: several rows;
     cached: the answer may come from an identity map or cache and not see the winner; session: Value of the session asked, or None;
-    outside: it asks for a row lock where no transaction is seen ('autocommit': the connection commits each statement; 'none'; '' = there is one)."""
+    outside: it asks for a row lock where no transaction is seen ('autocommit': the connection commits each statement; 'none'; '' = there is one);
+    filters: ((column, operator, Value), …) that every row it gives fulfils; sources: for each of `columns` the columns that it is computed from."""
 
-    __slots__ = ("record", "columns", "lock", "many", "cached", "spec", "session", "outside")
+    __slots__ = ("record", "columns", "lock", "many", "cached", "spec", "session", "outside", "filters", "sources")
     kind = "read"
 
     def __init__(self, n: int, site: Site, ctx: Context) -> None:
         super().__init__(n, site, ctx)
-        self.session, self.outside = None, ""
+        self.session, self.outside, self.filters, self.sources = None, "", (), ()
 
     def describe(self) -> str:
         return f"{self.record.label} key={self.record.key!r} cols={self.columns} lock={self.lock}{' outside=' + self.outside if self.outside else ''}"
@@ -284,7 +285,7 @@ class Loop(Event):
 class Trace:
     """The events of one root with what rules ask of them."""
 
-    __slots__ = ("events", "root", "unchecked", "incomplete", "loops", "entry", "made", "touched", "match")
+    __slots__ = ("events", "root", "unchecked", "incomplete", "loops", "entry", "made", "touched", "used", "match")
 
     def __init__(self, root: str) -> None:
         self.root = root
@@ -295,6 +296,7 @@ class Trace:
         self.match: Any = lambda group, name: False  # the name patterns of the vocabulary: (group, name) → does it fit?
         self.entry = ""  # 'command', 'task', 'script': a framework calls the root, without a transaction
         self.made: dict = {}  # n of an opaque origin → (the loops it was made in, was it given something that was read)
+        self.used: set = set()  # reads whose content was handed out: returned, sent, passed on
         self.touched: dict = {}  # (kind, n) of an origin → {(path, loops, node)} of unresolved calls on it or with it
 
     def of(self, kind: str) -> list:

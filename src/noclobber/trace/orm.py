@@ -553,6 +553,7 @@ class Orm(Models):
             columns = tuple(n.lower() for n in names)
         event = self.event(Read, node, state, "q", record=record, columns=columns, lock=None, many=how == "many", cached=False, spec=spec)
         event.session = session if session is not None else self.query_session(value)
+        event.filters = tuple((column, op, v) for column, op, v in query.filters if column and not op.startswith("or "))
         self.lock_used(value)
         self.throw_io(state, node)
         backends = value.flags | (session.flags if session is not None else NOTHING)

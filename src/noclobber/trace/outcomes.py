@@ -60,6 +60,7 @@ class Outcomes:
     def escapes(self, state: State, value: Value, how: str) -> None:
         for part in self.parts(state, value) if value.objs else (value,):
             self.looked_at(state, part, how)
+            self.trace.used.update(o.n for o in part.origins if o.kind == "read" and o.path)
             if part.query is not None:
                 self.lock_used(part)
 

@@ -254,6 +254,9 @@ class SqlRunner:
             columns = tuple(name if isinstance(name, str) else None for name, _ in statement.columns)
         event = self.event(Read, node, state, place, record=record, columns=columns, lock=None, many=not (statement.limit_one or statement.aggregate),
                            cached=False, spec=spec)
+        event.filters = tuple(self.sql_filters(statement.where, binder))
+        if statement.columns and not statement.star and not statement.aggregate:
+            event.sources = tuple(tuple(c for c in expression.columns if isinstance(c, str)) for _, expression in statement.columns)
         strength = statement.strongest_lock() if callable(statement.strongest_lock) else statement.strongest_lock
         flags = receiver.flags | self.set_flags(receiver, state) if receiver is not None else NOTHING
         if strength in ("update", "no key update") and dialect != "sqlite":
@@ -269,6 +272,13 @@ class SqlRunner:
         oid = self.object_id(node, "sqlrow", place)
         state.put(oid, Obj("path", origin, label=record.label, read=event.n))
         return self.values.origin(origin, objs=frozenset((oid,)))
+
+    def sql_filters(self, where: Iterable, binder: "Binder") -> Iterable:
+        """(column, operator, Value) of the conditions that every row fulfils."""
+        for predicate in where:
+            columns = [c for c in (predicate.column, *predicate.left.columns) if isinstance(c, str)]
+            if columns and predicate.must and predicate.own and predicate.inner is None:
+                yield columns[0], predicate.op, binder.value(predicate.value)
 
     def column_of(self, origin: Origin) -> Optional[str]:
         """The column that a path into a row names: `row['n']`, `row.n`, `row[0]`, `row[0]['k']` → 'n'."""

@@ -393,7 +393,7 @@ class Stores(Outcomes, Transactions, Replays, Effects, SqlRunner, Managers, Orm)
                 refused.lost |= {n}
                 self.throw(refused, raised, ("write", n))
             self.throw(state, IO_ERRORS, ("write", n))
-        if conditional and outcome in ("count", "row", "result"):
+        if (conditional or verb == "delete") and outcome in ("count", "row", "result"):
             state.unchecked |= {n}
         if raised and outcome == "raises":
             state.won |= {n}

@@ -105,8 +105,8 @@ class Walker(Evaluator, Calls, Stores, TimeLimits, Refiner):
     def walk(self, root: Any) -> Trace:
         """root: a scope of `ask` (function, loose module statements, loose class statements)."""
         self.trace = Trace(root.qualname)
-        self.trace.entry = self.entry_point(root)
         self.trace.match = self.vocabulary.match
+        self.trace.entry = self.entry_point(root)
         spent = self.shared.get("steps", 0)
         first = self.steps = 0 if spent < FILE_STEPS else ENTERING_STEPS - LATE_STEPS
         state = State()
