@@ -51,11 +51,14 @@ class Lock(NamedTuple):
 
 
 class Precondition(NamedTuple):
-    """kind: 'witness' (value must equal what was read), 'state' (column = constant), 'bound' (column >= …), 'create', 'exists'."""
+    """kind: 'witness' (value must equal what was read), 'state' (column = constant), 'bound' (column >= …), 'create', 'exists'.
+
+    where: 'header' or 'body' of a request, '' for an argument or a predicate."""
 
     kind: str
     column: str
     value: Value
+    where: str = ""
 
 
 class Context(NamedTuple):

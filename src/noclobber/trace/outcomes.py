@@ -16,6 +16,10 @@ _CONTAINER_METHODS = frozenset(("get", "items", "keys", "values", "copy", "pop",
                                 "clear", "popitem", "reverse", "save", "delete", "refresh_from_db", "asave", "adelete", "encode", "decode"))
 
 
+#: Parts of a response that say how the request ended.
+_STATUS_STEPS = frozenset(("status_code", "status", "code", "ok", "is_success", "is_error", "is_client_error", "reason", "reason_phrase", "getcode()"))
+
+
 class Outcomes:
     """Mixin of Walker."""
 
@@ -36,6 +40,7 @@ class Outcomes:
             refused = state.copy()
             own = frozenset(n for n in numbers if self.trace.events[n].kind == "write")
             refused.lost |= own
+            refused.unchecked -= own
             refused.done = frozenset(d for d in refused.done if d[1] not in numbers)
             self.throw(refused, frozenset(("HTTPError", "HTTPStatusError", "ClientResponseError")), ("check", tuple(numbers)))
         for n in numbers:
@@ -53,9 +58,15 @@ class Outcomes:
         """A test, comparison or return saw this value: whatever outcome it carries has been looked at."""
         if not state.unchecked:
             return
-        seen = frozenset(o.n for o in value.origins if o.kind == "outcome")
+        seen = frozenset(o.n for o in value.origins if o.kind == "outcome" and self.tells_outcome(o, how))
         if seen:
             state.unchecked -= seen
+
+    def tells_outcome(self, origin: Any, how: str) -> bool:
+        """A part of a response is handed on: does it tell whether the write was accepted? Its body and its headers do not, unless they are tested."""
+        if not origin.path or self.trace.events[origin.n].kind != "write" or self.trace.events[origin.n].outcome != "status":
+            return True
+        return how in ("test", "tested", "compared", "match") or any(str(step) in _STATUS_STEPS for step in origin.path)
 
     def escapes(self, state: State, value: Value, how: str) -> None:
         for part in self.parts(state, value) if value.objs else (value,):

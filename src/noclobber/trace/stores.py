@@ -14,12 +14,13 @@ from .managers import Managers
 from .orm import Orm
 from .outcomes import IO_ERRORS, Outcomes
 from .replays import Replays
+from .requests import Requests
 from .sqlrun import SqlRunner
 from .transactions import Transactions
 from .values import NOTHING, Lit, Origin, Value
 
 
-class Stores(Outcomes, Transactions, Replays, Effects, SqlRunner, Managers, Orm):
+class Stores(Outcomes, Requests, Transactions, Replays, Effects, SqlRunner, Managers, Orm):
     """Mixin of Walker."""
 
     def fit(self, spec: Any, args: Any) -> Any:
@@ -47,6 +48,8 @@ class Stores(Outcomes, Transactions, Replays, Effects, SqlRunner, Managers, Orm)
     def library_method(self, receiver: Value, name: str, args: Any, node: Any, state: State) -> Optional[Value]:
         if receiver.ref is not None and receiver.ref[0] == "transaction":
             return None
+        if receiver.ref is not None and receiver.ref[0] == "request":
+            return self.request_method(receiver, name, args, state)
         done = self.instance_method(receiver, name, args, node, state)
         if done is None:
             done = self.related_query(receiver, name, args, node, state)
@@ -157,6 +160,7 @@ class Stores(Outcomes, Transactions, Replays, Effects, SqlRunner, Managers, Orm)
             oid = self.object_id(node, "cursor" if spec.get("cursor") else "receiver")
             state.put(oid, Obj("cursor", own, fields=dict(keys)))
             objs = frozenset((oid,))
+            flags |= self.keep_client(bound, oid, state)
         if spec.entry.kind == "orm":
             self.session_expired(state)  # a new session remembers nothing
         if typ in ("select", "update", "delete", "insert", "text"):
@@ -208,11 +212,12 @@ class Stores(Outcomes, Transactions, Replays, Effects, SqlRunner, Managers, Orm)
             key.append((param, value))
         for _, value in bound.by_role.get("entity", ()):
             key.append(("entity", value))
+        key += self.query_keys(bound, state)
         table = None
         for _, value in bound.by_role.get("table", ()):
             table = value
         family = spec.get("family") or "key"
-        words = " / ".join(self.words(value) for _, value in key) or label or spec.entry.id
+        words = " / ".join(self.words(value) for name, value in key if not name.startswith("?")) or label or spec.entry.id
         return Record(family, spec.get("extends") or spec.entry.id, table, tuple(key), None, words)
 
     def words(self, value: Value) -> str:
@@ -240,7 +245,7 @@ class Stores(Outcomes, Transactions, Replays, Effects, SqlRunner, Managers, Orm)
             result.append((param, value))
         return result
 
-    def preconditions_of(self, spec: Any, bound: Any, receiver: Optional[Value], state: State) -> tuple:
+    def preconditions_of(self, spec: Any, bound: Any, receiver: Optional[Value], state: State, node: Any = None) -> tuple:
         found: list = []
         for param, value in self.given(bound, "precondition"):
             found.append(Precondition("exists" if value.text == "*" else "witness", param, value))
@@ -248,37 +253,10 @@ class Stores(Outcomes, Transactions, Replays, Effects, SqlRunner, Managers, Orm)
             found.append(Precondition("create", param, value))
         for param, value in self.given(bound, "exists_only"):
             found.append(Precondition("exists", param, value))
-        wanted = [h.lower() for h in spec.get("precondition_headers", ()) or ()]
-        creating = [h.lower() for h in spec.get("create_headers", ()) or ()]
-        if wanted:
-            for _, headers in bound.by_role.get("headers", ()):
-                for name, value in self.header_items(headers, state):
-                    if name.lower() in wanted and not value.is_none:
-                        found.append(Precondition("exists" if value.text == "*" else "witness", name, value))
-                    elif name.lower() in creating and not value.is_none:
-                        found.append(Precondition("create", name, value))
-                if self.header_unknown(headers, state):
-                    found.append(Precondition("open", "headers", headers))
-            found += self.body_witnesses(spec, bound, state)
+        found += self.header_preconditions(spec, bound, receiver, node, state)
         if spec.get("always_conditional"):
             found.append(Precondition("witness", "", self.values.unknown))
         return tuple(found)
-
-    def header_items(self, headers: Value, state: State) -> list:
-        items = []
-        for oid in headers.objs:
-            obj = state.heap.get(oid)
-            if obj is not None:
-                items += [(step[2:-2], value) for step, value in obj.fields.items() if step.startswith(("['", '["'))]
-        return items
-
-    def header_unknown(self, headers: Value, state: State) -> bool:
-        """Headers that a caller or an unresolved helper filled: a precondition may be among them only where a read's tag flows in."""
-        if headers.is_none:
-            return False
-        tags = [o for o in self.deep(state, headers) if o.kind == "read" and any(self.is_witness_step(step) for step in o.path)]
-        known = {o for _, value in self.header_items(headers, state) for o in value.origins}
-        return any(o not in known for o in tags)
 
     def is_witness_step(self, step: str) -> bool:
         name = step.strip("[]'\"()")
@@ -287,13 +265,11 @@ class Stores(Outcomes, Transactions, Replays, Effects, SqlRunner, Managers, Orm)
     def body_witnesses(self, spec: Any, bound: Any, state: State) -> list:
         """`json={…, "version": doc["version"]}`, `params={"rev": rev}`: a witness sent back in body or query."""
         found = []
-        sent = [value for name, value in bound.by_name.items() if name in ("params", "json", "data")]
-        sent += [value for _, value in bound.by_role.get("payload", ()) if value not in sent]
-        sent += [value for name, value in bound.extra if name == "params"]
+        sent = [value for role in ("query", "payload") for _, value in bound.by_role.get(role, ())]
         for value in sent:
             for name, inner in self.header_items(value, state):
                 if self.is_witness_step(name) and self.came_from_read(inner, state):
-                    found.append(Precondition("witness", name, inner))
+                    found.append(Precondition("witness", name, inner, "body"))
         return found
 
     def came_from_read(self, value: Value, state: State) -> bool:
@@ -304,13 +280,17 @@ class Stores(Outcomes, Transactions, Replays, Effects, SqlRunner, Managers, Orm)
 
     def op_read(self, spec: Any, bound: Any, receiver: Optional[Value], args: Any, node: Any, state: State, doubt: str) -> Optional[Value]:
         if self.is_request(spec):
+            sent = self.sent_request(spec, bound, receiver, state)
+            if sent is not None:
+                bound, receiver = sent
             role = self.role_of_method(spec, bound)
             if role is not None and role != "read":
                 return self.by_method_role(role, spec, bound, receiver, args, node, state, doubt)
-            if role is None and spec.get("method_roles") and bound.first("method") is not None:
+            if role is None and (bound.first("method") is not None or sent is not None):
                 return None
         record = self.record_of(spec, bound, receiver, state)
         event = self.event(Read, node, state, record=record, columns=None, lock=None, many=spec.get("rows") == "many", cached=False, spec=spec)
+        self.lift(event, bound.first("method"))
         self.throw_io(state, node)
         origin = Origin("read", event.n)
         oid = self.object_id(node, "read")
@@ -346,11 +326,14 @@ class Stores(Outcomes, Transactions, Replays, Effects, SqlRunner, Managers, Orm)
         payload = self.payload_of(bound, state)
         record = self.record_of(spec, bound, receiver, state)
         result = self.write(
-            node, state, record=record, verb=verb, payload=payload, preconditions=self.preconditions_of(spec, bound, receiver, state),
+            node, state, record=record, verb=verb, payload=payload, preconditions=self.preconditions_of(spec, bound, receiver, state, node),
             spec=spec, doubts=frozenset((doubt,)) if doubt else NOTHING,
         )
         for origin in result.same:
+            self.lift(self.trace.events[origin.n], bound.first("method"))
             self.note_transport(self.trace.events[origin.n], self.http_verb(spec, bound), receiver, args, node, state)
+            if self.trace.events[origin.n].conditional:
+                self.after_response(spec, bound, receiver, result, node, state)
         return result
 
     def http_verb(self, spec: Any, bound: Any) -> str:
@@ -393,7 +376,7 @@ class Stores(Outcomes, Transactions, Replays, Effects, SqlRunner, Managers, Orm)
                 refused.lost |= {n}
                 self.throw(refused, raised, ("write", n))
             self.throw(state, IO_ERRORS, ("write", n))
-        if (conditional or verb == "delete") and outcome in ("count", "row", "result"):
+        if (conditional or verb == "delete") and outcome in ("count", "row", "result", "status"):
             state.unchecked |= {n}
         if raised and outcome == "raises":
             state.won |= {n}
@@ -477,7 +460,7 @@ _OPS: dict = {
     ("store", "delete"): Stores.op_write, ("store", "atomic"): Stores.op_write, ("store", "append"): Stores.op_write,
     ("store", "lock"): Stores.op_lock, ("store", "unlock"): Stores.op_unlock, ("*", "begin"): Stores.op_begin,
     ("*", "commit"): Stores.op_commit, ("*", "flush"): Stores.op_flush, ("*", "rollback"): Stores.op_rollback,
-    ("*", "check"): Stores.op_check, ("*", "replay"): Stores.op_replay, ("*", "transaction"): Stores.op_transaction,
+    ("*", "check"): Stores.op_check, ("store", "request"): Stores.op_build_request, ("*", "replay"): Stores.op_replay, ("*", "transaction"): Stores.op_transaction,
     ("transaction", "enter"): Stores.op_transaction, ("*", "after_commit"): Stores.op_after_commit,
     ("lock", "enter"): Stores.op_enter_lock, ("lock", "unlock"): Stores.op_unlock, ("effect", "call"): Stores.op_effect,
     ("retry", "loop"): Stores.op_retry_loop, ("retry", "call"): Stores.op_retry_call, ("retry", "decorator"): Stores.op_retry_policy,
