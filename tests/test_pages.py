@@ -111,7 +111,9 @@ def test_examples_are_found(page: Page) -> None:
         compile(code, name(page, "Example", number), "exec")
         wanted = markers(code)
         assert [marker.slug for marker in wanted if marker.kind == "expect"], code
-        assert {marker.slug for marker in wanted} == {page.slug}
+        others = {marker.slug for marker in wanted} - {page.slug}
+        assert page.slug in {marker.slug for marker in wanted}
+        assert not others or page.group == "tool" and all(knowledge.load().pages[slug].group == "tool" for slug in others), "contracts of tools may be broken together"
         wrong = differences(lint_bytes(code.encode(), name(page, "Example", number)), wanted)
         assert not wrong, code + "\n".join(wrong)
 

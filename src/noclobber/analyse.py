@@ -103,6 +103,8 @@ def analyse(data: bytes, path: str, config: Any, *, triage: bool = True, workspa
 
 
 def _analyse(data: bytes, path: str, workspace: Workspace, triage: bool) -> FileResult:
+    from noclobber import triage as sieve
+
     stats: dict[str, float] = {"lines": float(data.count(b"\n") + 1)}
     started = time.process_time()
     project = workspace.project
@@ -124,10 +126,11 @@ def _analyse(data: bytes, path: str, workspace: Workspace, triage: bool) -> File
             gc.enable()
     stats["cpu_triage"] = time.process_time() - started
     names = found.roots if triage else tuple(found.kinds)
+    benches = sieve.benches(found)
     stats["root_lines"] = float(found.root_lines)
-    if not names:
+    if not names and not benches:
         return FileResult(path, stats=stats)
-    return _analyse_roots(entry, names, workspace, path, stats)
+    return _analyse_roots(entry, names, workspace, path, stats, benches)
 
 
 def _newer_syntax(data: bytes, error: SourceError, workspace: Workspace, path: str, stats: dict) -> FileResult:
@@ -150,7 +153,7 @@ def _newer_syntax(data: bytes, error: SourceError, workspace: Workspace, path: s
     index = outline(source, excerpt)
     stats["slow_path"] = 1.0
     stats["root_lines"] = float(len(source.lines))
-    return _analyse_roots(Entry(os.path.abspath(path), path, source, index, None), _scopes(index), workspace, path, stats)
+    return _analyse_roots(Entry(os.path.abspath(path), path, source, index, None), _scopes(index), workspace, path, stats, _scopes(index))
 
 
 def _scopes(index: Any) -> tuple[str, ...]:
@@ -158,14 +161,19 @@ def _scopes(index: Any) -> tuple[str, ...]:
     return ("<module>", *(f"<class {key}>" for key in index.classes), *index.functions)
 
 
-def _analyse_roots(entry: Entry, names: Iterable[str], workspace: Workspace, path: str, stats: dict) -> FileResult:
+def _analyse_roots(entry: Entry, names: Iterable[str], workspace: Workspace, path: str, stats: dict, benches: tuple = ()) -> FileResult:
+    """benches: scopes in which something may be exposed to a model."""
     started = time.process_time()
     library = workspace.library
     library.trim()
     run = _Run(library.start(entry), workspace.vocabulary, path)
     before = library.lowered_lines
+    if benches:
+        run.collect()
     for name in names:
         run.root(name)
+    if benches:
+        run.tools(benches)
     result = run.result(stats)
     stats["cpu_walk"] = time.process_time() - started
     stats["lowered_lines"] = float(library.lowered_lines - before)
@@ -231,6 +239,49 @@ class _Run:
         first, _, rest = name.partition(".")
         named = first.startswith(("test_", "Test")) or first.startswith("<class Test") or rest.startswith("test_")
         return named and any(target.partition(".")[0] in ("pytest", "unittest") for target in self.index.imports.values())
+
+    def collect(self) -> None:
+        """From here on the walks note what they see exposed to a model."""
+        from noclobber.trace.exposed import Collected
+
+        self.shared["tooling"] = Collected()
+
+    def tools(self, benches: Iterable[str]) -> None:
+        """The rules about tools: all that the module exposes is walked first, then each is looked at."""
+        from noclobber.checks import OF_TOOLS
+        from noclobber.trace.toolbox import Bench
+
+        for name in benches:
+            scope = self.scope(name) if not self.is_test(name) else None
+            if scope is not None:
+                self.walk(scope)
+        toolbox = Bench(self.shared["tooling"], self.module, self.vocabulary, lambda scope: self.walk(scope)[0], self.dispatched).toolbox()
+        for trace in {id(tool.body.trace): tool.body.trace for tool in toolbox.tools}.values():
+            trace.toolbox = toolbox
+            for slug, check in self.checks:
+                if slug not in OF_TOOLS:
+                    continue
+                try:
+                    for claim in check(trace):
+                        if trace.incomplete:
+                            claim.doubts |= {"incomplete"}
+                        self.keep(claim)
+                except Exception as error:
+                    self.internal(f"{slug} in {trace.root}", 1, error)
+
+    def dispatched(self, scope: Any, name: str, names: frozenset) -> Any:
+        """The trace of a function that does the work of many tools, for the one of that name; None where it cannot be walked."""
+        from noclobber.trace.walk import Walker
+
+        if scope.info.depth > DEPTH_LIMIT or scope.excerpt() is None:
+            return None
+        walker = Walker(self.ask, self.vocabulary, self.values, self.shared)
+        walker.dispatch, walker.dispatch_names = name, names
+        try:
+            return walker.walk(scope)
+        except Exception as error:  # one function must not stop the others
+            self.internal(scope.qualname, scope.info.def_line, error)
+            return None
 
     def keep(self, claim: Any) -> None:
         """One claim for each rule, write and object; of several roots the surest."""

@@ -1067,6 +1067,13 @@ def outcome(source: Source, outline: Outline, atoms: dict[str, int], edges: dict
          "lines": len(source.lines), "root_lines": root_lines})
 
 
+def benches(found: Triage) -> tuple[str, ...]:
+    """The scopes that may expose something to a model: those that name a tool, or a raw schema where the file also writes to a store."""
+    kinds = frozenset().union(*found.kinds.values()) if found.kinds else frozenset()
+    wanted = {"tool"} | ({"schema"} if kinds & {"sql-write", "orm-persist", "orm-update", "orm-flush", *(f"{family}-write" for family in FAMILIES)} else set())
+    return tuple(name for name, own in found.atoms.items() if own & wanted) if kinds & wanted else ()
+
+
 def _line(index: ModuleIndex, name: str) -> int:
     if name in index.functions:
         return index.functions[name].start

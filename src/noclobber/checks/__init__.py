@@ -10,7 +10,10 @@ SLUGS = (
     "stale-lock", "lock-outside-transaction", "unchecked-rowcount", "unchecked-precondition-status", "stale-retry", "stale-retry-policy",
     "unconditional-fallback",
     "unbounded-conflict-retry", "retry-without-jitter", "conflict-throttle-conflation", "effect-in-retry-loop",
+    "write-tool-without-version", "read-tool-without-version", "whole-document-tool", "write-tool-hides-outcome",
 )
+#: Rules about the tools of a module: they need the traces of all of them (`Trace.toolbox`).
+OF_TOOLS = frozenset(SLUGS[-4:])
 
 
 def load(slug: str) -> Callable[[Any], Any]:

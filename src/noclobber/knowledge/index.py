@@ -199,6 +199,7 @@ _KINDS_OF_TABLE: dict[tuple[str, str], tuple[str, ...]] = {
     ("lock", "extend"): ("lock", "write"),
     ("tool", "decorator"): ("tool",),
     ("tool", "register"): ("tool",),
+    ("tool", "subclass"): ("tool",),
     ("tool", "schema"): ("tool", "schema"),
     ("transaction", "enter"): ("begin",),
     ("builder", "upsert"): ("write", "create", "conditional"),

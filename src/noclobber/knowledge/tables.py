@@ -444,15 +444,17 @@ TABLES: dict[str, Table] = {
     "tool": Table(
         "functions that are exposed to a model as tools",
         ops={
+            "make": "calls that give such a receiver, `-> type`",
+            "made_by": "short for make with `-> tool:ID`",
             "decorator": "decorators that expose a function",
             "register": "calls that expose a function",
+            "subclass": "base classes of tools, as their constructors: what stands below one is a tool",
             "schema": "constructors of raw schemas",
         },
         fields=_fields(
             "kinds",
             "unless",
-            base=Field("list", "base classes of tools"),
-            methods=Field("list", "methods of such a class that the model calls (`_run`)"),
+            methods=Field("list", "methods of such a class that the model calls (`_run`); `*`: those that its `__init__` hands on"),
             injected=Field("list", "annotations of parameters that the model does not see"),
             readonly_if=Field("list", "paths of the decorator's arguments that declare it read-only"),
             retry_signal=Field("list", "exceptions that make the model call again"),

@@ -87,7 +87,10 @@ def _loads(walker: Any, args: Any, node: Any, state: State) -> Value:
 
 def _dumps(walker: Any, args: Any, node: Any, state: State) -> Value:
     value = _first(args)
-    return walker.values.make(walker.deep(state, value) - {CONST} or value.origins, same=NOTHING) if value is not None else walker.values.unknown
+    if value is None:
+        return walker.values.unknown
+    ref = ("dumped", value) if walker.tooling is not None else None  # a tool's answer: what is in it matters
+    return walker.values.make(walker.deep(state, value) - {CONST} or value.origins, same=NOTHING, ref=ref)
 
 
 def _derived(walker: Any, args: Any, node: Any, state: State) -> Value:

@@ -475,6 +475,8 @@ class Calls:
             self.active.pop()
             self.frames.pop()
             self.close_call(opened, state)
+            if self.watched is not None and mark == self.watched:
+                self.watched_returns = list(frame.returns)
         if after is None:
             raise Dead
         result: Optional[Value] = None

@@ -116,7 +116,10 @@ class Evaluator:
                 elem = inner if elem is None else self.values.join(elem, inner)
             else:
                 fields[step] = inner
-        return self.container(node, "dict", state, fields, elem)
+        result = self.container(node, "dict", state, fields, elem)
+        if self.tooling is not None:
+            self.note_mapping(node, result, state)
+        return result
 
     @staticmethod
     def step_of(index: Value) -> Optional[str]:
@@ -523,6 +526,10 @@ class Evaluator:
             rights.append((op, self.eval(right, state)))
         if len(rights) == 1:
             op, right = rights[0]
+            if self.dispatch is not None and op in ("in", "not in"):
+                decided = self.dispatched_in(first, right, state)
+                if decided is not None:
+                    return self.values.const(decided == (op == "in"))
             predicate = self.column_comparison(first, op, right)
             if predicate is not None:
                 return predicate

@@ -124,16 +124,21 @@ class Write(Event):
     `columns`; base: origins of the written object itself; entry: (kind, id) of the vocabulary entry; unit: a flush of a unit of work (stands at the change); text: 'sql'
     where SQL text was run, 'builder' for a statement object; conflict_handled: some test asks for the refusal by its code; help: the repair
     in this library's own terms, `{field}` and `{record}` to be filled; lock_help: how the row is held there from its load to its save; refused: numbers of
-    writes that are certainly refused where it is sent.
+    writes that are certainly refused where it is sent; leaves: the parts of a structured payload; call: the method or HTTP verb; offers: the store's
+    entry has a call with a precondition; fallbacks: of self_columns those that only stay as they are where nothing new is given (COALESCE(:new, column)).
     """
 
     __slots__ = ("record", "verb", "payload", "columns", "preconditions", "outcome", "conflict", "changes", "full", "entry", "unit",
-                 "base", "doubts", "commit", "open_where", "self_columns", "text", "conflict_handled", "help", "lock_help", "refused")
+                 "base", "doubts", "commit", "open_where", "self_columns", "text", "conflict_handled", "help", "lock_help", "refused", "leaves", "call", "offers",
+                 "fallbacks")
     kind = "write"
 
     def __init__(self, n: int, site: Site, ctx: Context) -> None:
         super().__init__(n, site, ctx)
         self.lock_help = ""
+        self.leaves: tuple = ()
+        self.call, self.offers = "", False
+        self.fallbacks: frozenset = NOTHING
 
     @property
     def conditional(self) -> bool:
@@ -288,7 +293,7 @@ class Loop(Event):
 class Trace:
     """The events of one root with what rules ask of them."""
 
-    __slots__ = ("events", "root", "unchecked", "incomplete", "loops", "entry", "made", "touched", "used", "match")
+    __slots__ = ("events", "root", "unchecked", "incomplete", "loops", "entry", "made", "touched", "used", "match", "bodies", "toolbox")
 
     def __init__(self, root: str) -> None:
         self.root = root
@@ -300,6 +305,8 @@ class Trace:
         self.entry = ""  # 'command', 'task', 'script': a framework calls the root, without a transaction
         self.made: dict = {}  # n of an opaque origin → (the loops it was made in, was it given something that was read)
         self.used: set = set()  # reads whose content was handed out: returned, sent, passed on
+        self.bodies: list = []  # functions walked with nothing known of their arguments (`tools.Body`): the root, functions in it that are tools
+        self.toolbox: Any = None  # `tools.Toolbox` of the module, when this is the trace of one of its tools
         self.touched: dict = {}  # (kind, n) of an origin → {(path, loops, node)} of unresolved calls on it or with it
 
     def of(self, kind: str) -> list:

@@ -188,6 +188,15 @@ class Orm(Models):
             if self.manager_of(this, name) is not None and name in ("objects",):
                 return None
             return self.part_of(oid, obj, name, state)
+        declared = cls.annotation(name)
+        if declared is not None and obj.origin is not None and obj.origin.kind == "param" and obj.origin.n != "self":
+            # A field of a request model or dataclass that came in: what its class says is its type and default, not its value.
+            value = self.part_of(oid, obj, name, state)
+            typ = self.annotation_type(declared[1], declared[0])
+            if typ and value.typ is None:
+                value = self.values.replace(value, typ=typ)
+                state.put(oid, state.heap[oid].but(fields={**state.heap[oid].fields, name: value}))
+            return value
         constant = self.class_constant(cls, name, state)
         if constant is not None:
             return constant

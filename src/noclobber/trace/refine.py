@@ -114,6 +114,10 @@ class Refiner(Mixing):
         ref = value.ref
         if ref is not None and ref[0] == "compare":
             _, left, op, right = ref
+            if self.dispatch is not None:
+                decided = self.dispatched(left, op, right)
+                if decided is not None:
+                    return decided
             a, b = left.literal, right.literal
             if a is not NOT_LITERAL and b is not NOT_LITERAL and "maybe-none" not in left.flags and "maybe-none" not in right.flags:
                 try:
@@ -538,13 +542,13 @@ class Refiner(Mixing):
         self.constants[key] = (value, heap)
         return value
 
-    def parameters_as_unknown(self, definition: Any, scope: Any, state: State, prefix: str = "") -> dict:
-        """The names a root starts with: parameters that nothing is known of but their annotation; `self` with what `__init__` makes of it."""
+    def parameters_as_unknown(self, definition: Any, scope: Any, state: State, prefix: str = "", nested: bool = False) -> dict:
+        """nested: a function inside the scope's, which has no `self` of its own. The names a root starts with: parameters that nothing is known of but their annotation; `self` with what `__init__` makes of it."""
         env: dict = {}
         params = definition.params.items
         for place, param in enumerate(params):
             name = f"{prefix}{param.name}"
-            if place == 0 and scope.cls is not None and not scope.is_static and param.kind in ("pos", "posonly"):
+            if place == 0 and scope.cls is not None and not nested and not scope.is_static and param.kind in ("pos", "posonly"):
                 if scope.is_class_method:
                     env[param.name] = self.class_value(scope.cls)
                 else:

@@ -8,6 +8,9 @@ from .objects import Obj, State
 from .values import CONST, NOTHING, SERVER, Lit, Origin, Query, Template, Value
 
 
+_FALLBACKS = frozenset(("coalesce", "ifnull", "nvl", "isnull"))
+
+
 class SqlRunner:
     """Mixin of Walker."""
 
@@ -309,6 +312,7 @@ class SqlRunner:
                 verb = "create"
         columns = []
         server: set = set()
+        fallbacks: set = set()
         for column, expression in sets:
             name = column if isinstance(column, str) else "?"
             value = binder.value(expression)
@@ -318,6 +322,8 @@ class SqlRunner:
             if expression.self_columns:
                 server |= {c for c in expression.self_columns if isinstance(c, str)}
             columns.append((name, value))
+            if name in expression.self_columns and expression.refs and (expression.function in _FALLBACKS or expression.form == "case"):
+                fallbacks.add(name)
         written = {name for name, _ in columns}
         if verb == "delete":
             # A DELETE writes every column, but what says which row is its key: only a state or version column is a condition.
@@ -364,11 +370,14 @@ class SqlRunner:
         outcome = "row" if statement.returning else "count"
         if spec.get("outcome") and "none" in spec.get("outcome"):
             outcome = "count"
-        return self.write(
+        result = self.write(
             node, state, record=record, verb=verb, payload=payload, preconditions=preconditions, spec=spec, columns=tuple(columns), outcome=outcome,
             conflict=(), doubts=frozenset(doubts), extra=place, open_where=statement.open_where or statement.open_tail, self_columns=frozenset(server),
             text="sql",
         )
+        for origin in result.same:
+            self.trace.events[origin.n].fallbacks |= frozenset(fallbacks)
+        return result
 
     def inner_predicates(self, inner: Any, binder: "Binder") -> list:
         """`EXISTS (SELECT 1 FROM leases WHERE token = :t)`: a fencing token checked in the same statement."""

@@ -16,6 +16,7 @@ from .outcomes import IO_ERRORS, Outcomes
 from .replays import Replays
 from .requests import Requests
 from .sqlrun import SqlRunner
+from .tools import Tools
 from .transactions import Transactions
 from .values import NOTHING, Lit, Origin, Value
 
@@ -331,6 +332,11 @@ class Stores(Outcomes, Requests, Transactions, Replays, Effects, SqlRunner, Mana
         )
         for origin in result.same:
             self.lift(self.trace.events[origin.n], bound.first("method"))
+            written = self.trace.events[origin.n]
+            written.call = self.http_verb(spec, bound).lower() or spec.signature.last
+            if self.tooling is not None:
+                given = [v for role in ("payload", "fields", "operators", "entity") for _, v in bound.by_role.get(role, ())]
+                written.leaves = tuple(dict.fromkeys(part for v in given for part in self.leaves_of(v, state)))
             self.note_transport(self.trace.events[origin.n], self.http_verb(spec, bound), receiver, args, node, state)
             if self.trace.events[origin.n].conditional:
                 self.after_response(spec, bound, receiver, result, node, state)
@@ -342,6 +348,29 @@ class Stores(Outcomes, Requests, Transactions, Replays, Effects, SqlRunner, Mana
             return ""
         method = bound.first("method")
         return method.text or "" if method is not None else spec.signature.last if spec.signature.last in ("put", "patch", "post", "delete") else ""
+
+    def leaves_of(self, value: Value, state: State) -> list:
+        """The parts of a structured payload that hold nothing themselves. What was appended to a list of a document is no part of its own."""
+        found: list = []
+        stack = [(value, 0)]
+        while stack:
+            item, depth = stack.pop()
+            if item.ref is not None and item.ref[0] == "dumped":
+                stack.append((item.ref[1], depth + 1))
+                continue
+            inner: list = []
+            loaded = False
+            for oid in item.objs:
+                obj = state.heap.get(oid)
+                if obj is not None:
+                    loaded |= obj.kind in ("path", "part", "row")
+                    inner += [v for step, v in obj.fields.items() if not step.startswith("@")]
+                    if obj.elem is not None and obj.kind not in ("path", "part", "row"):
+                        inner.append(obj.elem)
+            if (loaded or not inner) and len(found) < 60:
+                found.append(item)
+            stack += [(v, depth + 1) for v in inner if depth < 5]
+        return found
 
     def payload_of(self, bound: Any, state: State) -> Value:
         given = [self.flat(state, v) for role in ("payload", "fields", "operators", "entity") for _, v in bound.by_role.get(role, ())]
@@ -363,6 +392,7 @@ class Stores(Outcomes, Requests, Transactions, Replays, Effects, SqlRunner, Mana
         )
         event.preconditions = preconditions
         event.lock_help = (spec.get("lock_help") or "") if spec is not None else ""
+        event.offers = spec is not None and self.offers_precondition(spec.entry)
         n = event.n
         conditional = event.conditional
         state.won -= {n}
@@ -384,6 +414,15 @@ class Stores(Outcomes, Requests, Transactions, Replays, Effects, SqlRunner, Mana
         oid = self.object_id(node, "outcome", extra)
         state.put(oid, Obj("path", origin, label=record.label))
         return self.values.origin(origin, objs=frozenset((oid,)), typ=result_typ)
+
+    def offers_precondition(self, entry: Any) -> bool:
+        """Has the store a write that takes a version? HTTP and SQL may have one: there the project's own use tells."""
+        known = self.shared.setdefault("offers", {})
+        key = (entry.kind, entry.id)
+        if key not in known:
+            known[key] = entry.fields.get("family") not in ("http", "sql") and any(
+                spec.op in ("write", "delete", "set_write") and any(param.role == "precondition" for param in spec.signature.params) for spec in entry.specs)
+        return known[key]
 
     def store_subscript(self, base: Value, index: Value, node: Any, state: State) -> Optional[Value]:
         return None
@@ -470,5 +509,5 @@ _OPS: dict = {
     ("orm", "create"): Stores.op_add, ("orm", "remove"): Stores.op_remove, ("orm", "mutation"): Stores.op_mutation,
     ("orm", "scalar"): Stores.op_scalar, ("orm", "expire"): Stores.op_expire, ("orm", "check_exists"): Stores.op_scalar,
     ("orm", "set_write"): Stores.op_set_write_function, ("orm", "upsert"): Stores.op_add,
-    ("builder", "start"): Stores.op_start,
+    ("builder", "start"): Stores.op_start, ("tool", "register"): Tools.op_register, ("tool", "schema"): Tools.op_schema,
 }

@@ -16,6 +16,7 @@ from .limits import RAISED, Limits, TimeLimits
 from .objects import State, join_states
 from .refine import Refiner
 from .stores import Stores
+from .tools import Tools
 from .values import NOTHING, Origin, Value, Values
 
 MAX_ROUNDS = 8  # of a loop's fixpoint (DESIGN §2)
@@ -71,7 +72,7 @@ class Collector:
         return list(self._by_facts.values())
 
 
-class Walker(Evaluator, Calls, Stores, TimeLimits, Refiner):
+class Walker(Evaluator, Calls, Stores, TimeLimits, Tools, Refiner):
     """Walks one root. `ask` answers questions about names, functions and classes; `vocabulary` says what library calls do."""
 
     def __init__(self, ask: Any, vocabulary: Any, values: Values, shared: Optional[dict] = None) -> None:
@@ -100,6 +101,12 @@ class Walker(Evaluator, Calls, Stores, TimeLimits, Refiner):
         self.undecorated: dict[tuple, Any] = {}  # functions as the wrappers of their decorators get them
         self.tried: dict[int, Any] = {}  # reads that asked for a lock → the lock
         self._instance_methods: Optional[frozenset] = None
+        self.inner: list = []  # functions inside the root that are exposed to a model: (value, exposure, state)
+        self.watched: Any = None  # the inner function whose returns are wanted, and these
+        self.watched_returns: list = []
+        self.dispatch: Optional[str] = None  # of the tools behind a dispatching function the one that is looked at
+        self.dispatch_names: frozenset = NOTHING
+        self.ended: Optional[State] = None
 
     # --- entry -------------------------------------------------------------------------------------------------------
     def walk(self, root: Any) -> Trace:
@@ -121,6 +128,7 @@ class Walker(Evaluator, Calls, Stores, TimeLimits, Refiner):
                 self.active.append(root.key)
                 args = self.parameters_as_unknown(definition, root, state)
                 self.retried_body(definition, root, state, frame, args)
+            self.note_body(root, definition, frame, self.ended)
         finally:
             self.frames.pop()
             self.shared["steps"] = spent + self.steps - first
@@ -219,6 +227,7 @@ class Walker(Evaluator, Calls, Stores, TimeLimits, Refiner):
         return state
 
     def finish(self, end: Optional[State], frame: Frame) -> None:
+        self.ended = end
         for state, value in frame.returns:
             self.escapes(state, value, "returned")
         ends = [s for s, _ in frame.returns]
@@ -395,6 +404,8 @@ class Walker(Evaluator, Calls, Stores, TimeLimits, Refiner):
         ends: list = []
         exhaustive = False
         for case in node.cases:
+            if self.dispatch is not None and self.dispatched_case(case.pattern) is False:
+                continue
             branch = state.copy()
             branch.control |= subject.origins
             self.bind_pattern(case.pattern, subject, branch)
@@ -778,6 +789,7 @@ class Walker(Evaluator, Calls, Stores, TimeLimits, Refiner):
                 self.eval(param.default, state)
         value = self.local_function(node, state)
         state.bind(node.name, value)
+        self.note_inner(node, value, state)
         return state
 
     def _class_def(self, node: Any, state: State) -> State:
