@@ -18,6 +18,8 @@ import pytest
 from fakes import fake_rules, finding  # noqa: F401
 
 from noclobber import __version__, analyse, cli
+from noclobber.cli import check, common
+from noclobber.cli import progress as progress_of
 from noclobber.finding import Failure, FileResult
 
 pytestmark = pytest.mark.usefixtures("fake_rules")
@@ -26,7 +28,7 @@ pytestmark = pytest.mark.usefixtures("fake_rules")
 WORDS = {"bad": "blind-sql-update", "meh": "blind-accessor-write", "strict": "torn-write"}
 
 
-def stand_in(data: bytes, path: str, config: Any) -> FileResult:
+def stand_in(data: bytes, path: str, config: Any, **_: Any) -> FileResult:
     findings, failures = [], []
     for number, line in enumerate(data.decode("utf-8", "replace").split("\n"), 1):
         if "def (" in line:
@@ -559,7 +561,7 @@ def test_colour(
     monkeypatch.setenv("TERM", "xterm")
     for name, value in environ.items():
         monkeypatch.setenv(name, value)
-    assert cli._colored(choice, Terminal() if terminal else io.StringIO()) is colored
+    assert common.colored(choice, Terminal() if terminal else io.StringIO()) is colored
 
 
 @pytest.mark.parametrize(
@@ -580,16 +582,16 @@ def test_progress_is_for_somebody_who_watches(
     for name, value in environ.items():
         monkeypatch.setenv(name, value)
     monkeypatch.setattr(sys, "stderr", Terminal())
-    assert cli._shows_progress(cli._check_parser().parse(arguments)) is shown
+    assert progress_of.shows_progress(check.parser().parse(arguments)) is shown
     monkeypatch.setattr(sys, "stderr", io.StringIO())
-    assert not cli._shows_progress(cli._check_parser().parse([]))
+    assert not progress_of.shows_progress(check.parser().parse([]))
 
 
 def test_progress_waits_two_seconds_and_leaves_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     now = [100.0]
     monkeypatch.setattr(time, "monotonic", lambda: now[0])
     monkeypatch.setattr(sys, "stderr", io.StringIO())
-    progress = cli._Progress()
+    progress = progress_of.Progress()
     progress(1, 9)
     progress.clear()
     assert sys.stderr.getvalue() == ""  # type: ignore[attr-defined]
@@ -602,7 +604,7 @@ def test_progress_waits_two_seconds_and_leaves_nothing(monkeypatch: pytest.Monke
 
 
 def test_interrupt(run: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    def interrupt(*_: Any) -> None:
+    def interrupt(*_: Any, **__: Any) -> None:
         raise KeyboardInterrupt
 
     monkeypatch.setattr(analyse, "analyse", interrupt)

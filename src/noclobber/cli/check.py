@@ -1,0 +1,258 @@
+"""`noclobber check`."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+from collections.abc import Callable, Sequence
+from typing import Any, TextIO
+
+from noclobber.cli.common import BROKEN, FOUND, OK, Failed, Parser, colored, listed, make_resolver, nearest, stdin_bytes
+from noclobber.cli.progress import Progress, shows_progress
+
+
+def parser() -> Parser:
+    from noclobber.config import SETTINGS
+
+    cli = Parser("check")
+    cli.add_argument("paths", nargs="*", metavar="PATH", help="files and folders (default: .); - reads stdin")
+    groups = {
+        name: cli.add_argument_group(name) for name in ("rules", "files", "gate", "suppressions", "output", "run")
+    }
+    place = {
+        "exclude": "files",
+        "extend-exclude": "files",
+        "force-exclude": "files",
+        "respect-gitignore": "files",
+        "fail-on": "gate",
+        "require-reason": "suppressions",
+        "output-format": "output",
+    }
+    for row in SETTINGS.values():
+        if not row.flag:
+            continue
+        group = groups[place.get(row.key, "rules")]
+        default = {"default": None, "dest": f"set_{row.name}"}
+        if row.kind == "bool":
+            group.add_argument(row.flag, action="store_const", const=True, help=row.help, **default)
+            group.add_argument(
+                f"--no-{row.key}",
+                action="store_const",
+                const=False,
+                help=argparse.SUPPRESS if not row.default else f"not: {row.help}",
+                **default,
+            )
+        elif row.kind == "choice":
+            group.add_argument(
+                row.flag, metavar="|".join(row.choices), help=f"{row.help} (default: {row.default})", **default
+            )
+        elif row.kind == "ignores":
+            group.add_argument(
+                row.flag,
+                action="append",
+                metavar="GLOB:RULES",
+                help="rules to leave out in some files; may be given again",
+                **default,
+            )
+        else:
+            group.add_argument(
+                row.flag,
+                action="append",
+                metavar="RULES" if row.kind == "selectors" else "GLOBS",
+                help=row.help,
+                **default,
+            )
+    add = groups["rules"].add_argument
+    add("--strict", action="store_true", help="short for --preset strict --preview --min-confidence low")
+    add = groups["files"].add_argument
+    add("--stdin-filename", metavar="NAME", help="the name of what - reads")
+    add("--files-from", metavar="FILE", help="read paths from a file, one a line or separated by NUL; - reads stdin")
+    add = groups["gate"].add_argument
+    add(
+        "--exit-zero",
+        action="store_true",
+        help="exit with 0 although there are findings (never when the run is incomplete)",
+    )
+    add(
+        "--max-findings",
+        type=int,
+        metavar="N",
+        default=0,
+        help="how many findings at or above --fail-on are let through",
+    )
+    add = groups["suppressions"].add_argument
+    add("--no-ignores", action="store_true", help="as if there were no suppressing comments")
+    add("--show-suppressed", action="store_true", help="print suppressed findings too")
+    add = groups["output"].add_argument
+    add("--output", action="append", default=[], metavar="FORMAT=FILE", help="write another report; may be given again")
+    add("--statistics", action="store_true", help="end with a table of the rules found")
+    add("--color", choices=("auto", "always", "never"), default="auto")
+    add("-q", "--quiet", action="count", default=0, help="findings only; -qq: nothing but the exit code")
+    add("-v", "--verbose", action="store_true", help="say more on stderr")
+    add("--no-progress", action="store_true", help="never show progress")
+    add("--profile", action="store_true", help="say on stderr where the time went")
+    add = groups["run"].add_argument
+    add(
+        "--config",
+        metavar="FILE",
+        default=os.environ.get("NOCLOBBER_CONFIG", ""),
+        help="use this settings file for everything",
+    )
+    add("--isolated", action="store_true", help="read no settings file")
+    add("-j", "--jobs", metavar="N|auto", default="auto", help="number of processes (default: auto)")
+    add("--no-cache", action="store_true", help="neither read nor write the cache")
+    add("--cache-dir", metavar="DIR", help="where the cache is")
+    return cli
+
+
+def _jobs(text: str) -> int | None:
+    if text == "auto":
+        return None
+    if not text.isascii() or not text.isdigit() or int(text) < 1:
+        raise Failed(f"option `-j` needs a number from 1 on, or auto, not `{text}`")
+    return int(text)
+
+
+def _outputs(texts: Sequence[str]) -> list[tuple[str, str]]:
+    from noclobber.report import FORMATS
+
+    outputs = []
+    for text in texts:
+        name, equals, file = text.partition("=")
+        if not equals or not file:
+            raise Failed(f"option `--output` needs FORMAT=FILE, not `{text}`")
+        if name not in FORMATS:
+            raise Failed(
+                f"option `--output` must name one of {', '.join(FORMATS)}, not `{name}`{nearest(name, FORMATS)}"
+            )
+        outputs.append((name, file))
+    return outputs
+
+
+def run(arguments: list[str]) -> int:
+    options = parser().parse(arguments)
+    jobs = _jobs(options.jobs)
+    outputs = _outputs(options.output)
+    resolver = make_resolver(options)
+    paths = list(options.paths)
+    stdin = None
+    if options.files_from:
+        if options.files_from == "-" and "-" in paths:
+            raise Failed("stdin cannot hold both the code and the list of files")
+        paths += listed(options.files_from)
+    if "-" in paths:
+        if len(paths) > 1:
+            raise Failed("`-` cannot be checked together with other paths")
+        stdin = (stdin_bytes(), options.stdin_filename or "stdin")
+    if not paths and options.files_from:
+        paths = []
+    elif not paths:
+        paths = ["."]
+    main_config = resolver.for_path(stdin[1] if stdin else paths[0] if paths else ".")
+
+    from noclobber import engine, verdict
+    from noclobber.finding import Failure
+
+    progress = Progress() if shows_progress(options) else None
+    try:
+        run = engine.run(paths, resolver, stdin=stdin, jobs=jobs, progress=progress)
+    finally:
+        if progress:
+            progress.clear()
+    settled = verdict.settle(run.items, no_ignores=options.no_ignores, whole=run.whole)
+    settled.errors += tuple(Failure("RMW009", path, 0, reason) for path, reason in run.missing)
+    numbers = settled.summary
+    numbers.failed += len(run.missing)
+
+    complain = _complainer(options.quiet)
+    for path, reason in run.missing:
+        print(f"noclobber: {path}: {reason}", file=sys.stderr)
+    for warning in run.warnings:
+        complain(f"warning: {warning}")
+    for selector, slug in sorted({pair for item in run.items[:1] for pair in item.config.selection.held_back}):
+        complain(
+            f"warning: {selector} ({slug}) is right less than nine times in ten, on code that was read: "
+            "it needs --preview"
+        )
+    if options.verbose:
+        complain(f"settings: {main_config.file or 'defaults'}; root: {main_config.root}")
+        if run.excluded:
+            complain(f"{run.excluded} file{'s' if run.excluded != 1 else ''} excluded by configuration")
+
+    _print(settled, run, main_config.settings.output_format, options)
+    for name, file in outputs:
+        _write_file(name, file, settled, run, options)
+    if options.profile:
+        _profile(run, sys.stderr)
+    if run.missing or settled.internal_error:
+        return BROKEN
+    return FOUND if settled.failing > options.max_findings and not options.exit_zero else OK
+
+
+def _print(settled: Any, run: Any, name: str, options: argparse.Namespace) -> None:
+    """Findings on stdout; the numbers there too when the format is for people, else on stderr."""
+    from noclobber import report
+
+    if options.quiet > 1:
+        return
+    numbers = options.quiet == 0
+    human = name in report.HUMAN
+    report.write(
+        name,
+        settled,
+        sys.stdout,
+        run.lines,
+        report.Options(
+            color=colored(options.color, sys.stdout),
+            show_suppressed=options.show_suppressed,
+            seconds=run.seconds,
+            footer=numbers,
+            details=options.verbose,
+        ),
+    )
+    sys.stdout.flush()
+    where = sys.stdout if human else sys.stderr
+    if options.statistics:
+        for line in report.statistics(settled):
+            print(line, file=where)
+    if numbers and not human:
+        print(report.summary(settled, run.seconds, details=options.verbose), file=sys.stderr)
+
+
+def _write_file(name: str, file: str, settled: Any, run: Any, options: argparse.Namespace) -> None:
+    from noclobber import report
+
+    try:
+        with open(file, "w", encoding="utf-8", errors="backslashreplace", newline="\n") as stream:
+            report.write(
+                name,
+                settled,
+                stream,
+                run.lines,
+                report.Options(show_suppressed=options.show_suppressed, seconds=run.seconds),
+            )
+    except OSError as error:
+        raise Failed(f"cannot write {file}: {(error.strerror or str(error)).lower()}") from None
+
+
+def _complainer(quiet: int) -> Callable[[str], None]:
+    return (lambda text: None) if quiet > 1 else (lambda text: print(f"noclobber: {text}", file=sys.stderr))
+
+
+def _profile(run: Any, stream: TextIO) -> None:
+    """The counters that the analysis kept, summed, and the slowest files."""
+    totals: dict[str, float] = {}
+    for item in run.items:
+        for key, value in item.result.stats.items():
+            totals[key] = totals.get(key, 0) + value
+    print(
+        f"profile: {run.seconds:.2f} s, {len(run.items)} files, {run.jobs} process{'es' if run.jobs != 1 else ''}",
+        file=stream,
+    )
+    for key in sorted(totals):
+        value = totals[key]
+        print(f"  {key:<24} {value:>12.0f}" if value == int(value) else f"  {key:<24} {value:>12.3f}", file=stream)
+    print("  slowest files", file=stream)
+    for item in sorted(run.items, key=lambda item: -item.seconds)[:10]:
+        print(f"    {item.seconds * 1000:>9.1f} ms  {item.result.path}", file=stream)
