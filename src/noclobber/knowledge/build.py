@@ -17,7 +17,7 @@ from noclobber.knowledge.vocabulary import specs_of
 
 _ROLES = frozenset(ROLES)
 #: One of these makes a `write` say what is written.
-_WRITE_ROLES = frozenset({"payload", "entity", "fields", "operators", "sql", "instance", "statement"})
+_WRITE_ROLES = frozenset({"payload", "entity", "fields", "operators", "sql", "instance", "statement", "file"})
 
 
 class Layer:
@@ -171,7 +171,7 @@ class Layer:
             data = signatures.parse(text, _ROLES, literals=op in ("make", "made_by"))
         except signatures.SignatureProblem as problem:
             raise KnowledgeError(self.path, at, str(problem)) from None
-        if kind == "store" and op == "write" and not _WRITE_ROLES & {param[1] for param in data[1]}:
+        if kind == "store" and op == "write" and not settings.get("stream") and not _WRITE_ROLES & {param[1] for param in data[1]}:
             raise KnowledgeError(
                 self.path,
                 at,

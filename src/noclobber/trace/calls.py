@@ -702,6 +702,8 @@ class Calls:
         """A call of something unknown: returns what went in; may raise; is handed the objects it is given."""
         quiet = self.vocabulary.match("harmless", name) or self.is_logger(receiver)
         given = args.all()
+        if self.streams:
+            self.feed_by_call(receiver, given, state)
         for value in given:
             if not quiet:
                 self.escapes(state, value, "passed on")

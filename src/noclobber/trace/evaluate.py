@@ -213,6 +213,9 @@ class Evaluator:
         if result is not None:
             return result
         if base.typ:
+            found = self.lazy_attribute(base, name, node, state)
+            if found is not None:
+                return found
             found = self.typed_attribute(base, name, node, state)
             if found is not None:
                 return found
@@ -726,6 +729,8 @@ class Evaluator:
 
     def mutated(self, base: Value, state: State, node: Any, base_node: Any = None, value: Optional[Value] = None) -> None:
         """An in-place change of a container (`append`, `del x[k]`): the members may now hold `value`."""
+        if self.streams:
+            self.feed(base, value, state)
         if not base.objs:
             with_object = self.as_object(base, state)
             if with_object is not base:

@@ -88,14 +88,16 @@ class Read(Event):
     """columns: names of the selected columns in order (or None); lock: the row lock it took, or None; many: several rows;
     cached: the answer may come from an identity map or cache and not see the winner; session: Value of the session asked, or None;
     outside: it asks for a row lock where no transaction is seen ('autocommit': the connection commits each statement; 'none'; '' = there is one);
-    filters: ((column, operator, Value), …) that every row it gives fulfils; sources: for each of `columns` the columns that it is computed from."""
+    filters: ((column, operator, Value), …) that every row it gives fulfils; sources: for each of `columns` the columns that it is computed from;
+    preconditions: it answers only while the record is still that version."""
 
-    __slots__ = ("record", "columns", "lock", "many", "cached", "spec", "session", "outside", "filters", "sources")
+    __slots__ = ("record", "columns", "lock", "many", "cached", "spec", "session", "outside", "filters", "sources", "preconditions")
     kind = "read"
 
     def __init__(self, n: int, site: Site, ctx: Context) -> None:
         super().__init__(n, site, ctx)
         self.session, self.outside, self.filters, self.sources = None, "", (), ()
+        self.preconditions: tuple = ()
 
     def describe(self) -> str:
         return f"{self.record.label} key={self.record.key!r} cols={self.columns} lock={self.lock}{' outside=' + self.outside if self.outside else ''}"

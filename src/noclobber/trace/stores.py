@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from typing import Any, Optional
 
+from .blobs import Blobs, fits_only
 from .effects import Effects
 from .events import Precondition, Read, Record, Write
 from .objects import Obj, State
@@ -21,7 +22,7 @@ from .transactions import Transactions
 from .values import NOTHING, Lit, Origin, Value
 
 
-class Stores(Outcomes, Requests, Transactions, Replays, Effects, SqlRunner, Managers, Orm):
+class Stores(Outcomes, Requests, Blobs, Transactions, Replays, Effects, SqlRunner, Managers, Orm):
     """Mixin of Walker."""
 
     def fit(self, spec: Any, args: Any) -> Any:
@@ -35,6 +36,8 @@ class Stores(Outcomes, Requests, Transactions, Replays, Effects, SqlRunner, Mana
             name, _, what = condition.partition(" ")
             if what == "missing" and name not in bound.by_name:
                 return None
+        if spec.get("only_if") and not fits_only(spec, bound, self.words):
+            return None
         return bound
 
     def library_function(self, dotted: str, args: Any, node: Any, state: State) -> Optional[Value]:
@@ -152,7 +155,8 @@ class Stores(Outcomes, Requests, Transactions, Replays, Effects, SqlRunner, Mana
         for param, value in bound.by_role.get("autocommit", ()):
             if value.literal is True:
                 flags.add("autocommit")
-        keys = {f"@key:{param}": value for param, value in bound.by_role.get("key", ())}
+        names = spec.get("key_names") or {}
+        keys = {f"@key:{names.get(param, param)}": value for param, value in bound.by_role.get("key", ())}
         if receiver is not None:
             keys = {**self.receiver_keys(receiver, state), **keys}
         own = Origin("opaque", self.object_id_of(("value", id(node.at), self.frames[-1].calls)))
@@ -162,12 +166,15 @@ class Stores(Outcomes, Requests, Transactions, Replays, Effects, SqlRunner, Mana
             state.put(oid, Obj("cursor", own, fields=dict(keys)))
             objs = frozenset((oid,))
             flags |= self.keep_client(bound, oid, state)
+            if spec.get("unset"):
+                state.put(oid, state.heap[oid].but(fields={**state.heap[oid].fields, **dict.fromkeys(spec.get("unset"), self.values.none)}))
         if spec.entry.kind == "orm":
             self.session_expired(state)  # a new session remembers nothing
         if typ in ("select", "update", "delete", "insert", "text"):
             return self.start_query(spec, typ, args, node, state, receiver)
         opened = frozenset(("opened",)) if receiver is None or spec.op == "make" else receiver.flags & {"opened"}
-        return self.values.make(frozenset((own,)), same=frozenset((own,)), typ=typ, objs=objs, flags=frozenset(flags) | opened, name="")
+        value = self.values.make(frozenset((own,)), same=frozenset((own,)), typ=typ, objs=objs, flags=frozenset(flags) | opened, name="")
+        return self.part_of_result(spec, value, args, node, state)
 
     def leading_text(self, value: Value, state: State) -> str:
         if value.text is not None:
@@ -207,12 +214,15 @@ class Stores(Outcomes, Requests, Transactions, Replays, Effects, SqlRunner, Mana
 
     def record_of(self, spec: Any, bound: Any, receiver: Optional[Value], state: State, label: str = "") -> Record:
         key = []
+        names = spec.get("key_names") or {}
         if receiver is not None:
             key += [(name[5:], value) for name, value in self.receiver_keys(receiver, state).items()]
         for param, value in bound.by_role.get("key", ()):
-            key.append((param, value))
+            key.append((names.get(param, param), value))
         for _, value in bound.by_role.get("entity", ()):
             key.append(("entity", value))
+        if not key and receiver is not None and spec.get("family") == "object":
+            key.append(("handle", receiver))  # a handle that came from elsewhere is its own key
         key += self.query_keys(bound, state)
         table = None
         for _, value in bound.by_role.get("table", ()):
@@ -254,7 +264,7 @@ class Stores(Outcomes, Requests, Transactions, Replays, Effects, SqlRunner, Mana
             found.append(Precondition("create", param, value))
         for param, value in self.given(bound, "exists_only"):
             found.append(Precondition("exists", param, value))
-        found += self.header_preconditions(spec, bound, receiver, node, state)
+        found = self.object_preconditions(spec, bound, found) + self.header_preconditions(spec, bound, receiver, node, state)
         if spec.get("always_conditional"):
             found.append(Precondition("witness", "", self.values.unknown))
         return tuple(found)
@@ -291,11 +301,15 @@ class Stores(Outcomes, Requests, Transactions, Replays, Effects, SqlRunner, Mana
                 return None
         record = self.record_of(spec, bound, receiver, state)
         event = self.event(Read, node, state, record=record, columns=None, lock=None, many=spec.get("rows") == "many", cached=False, spec=spec)
+        event.preconditions = self.preconditions_of(spec, bound, receiver, state, node)
         self.lift(event, bound.first("method"))
         self.throw_io(state, node)
         origin = Origin("read", event.n)
         oid = self.object_id(node, "read")
-        state.put(oid, Obj("path", origin, label=record.label, read=event.n))
+        handle = {f"@key:{name}": value for name, value in record.key} if spec.signature.returns else {}
+        state.put(oid, Obj("path", origin, fields=handle, label=record.label, read=event.n))
+        self.set_on_receiver(spec, receiver, origin, node, state)
+        self.read_into(bound, origin, node, state)
         if spec.get("value") == "file":
             return self.values.origin(origin, objs=frozenset((oid,)))
         return self.values.origin(origin, objs=frozenset((oid,)), typ=spec.signature.returns or None)
@@ -331,6 +345,9 @@ class Stores(Outcomes, Requests, Transactions, Replays, Effects, SqlRunner, Mana
             spec=spec, doubts=frozenset((doubt,)) if doubt else NOTHING,
         )
         for origin in result.same:
+            self.set_on_receiver(spec, receiver, origin, node, state)
+            if spec.get("stream"):
+                self.streams.add(origin.n)
             self.lift(self.trace.events[origin.n], bound.first("method"))
             written = self.trace.events[origin.n]
             written.call = self.http_verb(spec, bound).lower() or spec.signature.last
@@ -374,6 +391,7 @@ class Stores(Outcomes, Requests, Transactions, Replays, Effects, SqlRunner, Mana
 
     def payload_of(self, bound: Any, state: State) -> Value:
         given = [self.flat(state, v) for role in ("payload", "fields", "operators", "entity") for _, v in bound.by_role.get(role, ())]
+        given += [self.file_payload(v, state) for _, v in bound.by_role.get("file", ())]
         return self.values.derived(given) if len(given) != 1 else given[0]
 
     def write(self, node: Any, state: State, *, record: Record, verb: str, payload: Value, preconditions: tuple = (), spec: Any = None,

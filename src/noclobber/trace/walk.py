@@ -92,6 +92,8 @@ class Walker(Evaluator, Calls, Stores, TimeLimits, Tools, Refiner):
         self.handling: list = []  # exception names of the handlers being walked
         self.handling_writes: list = []  # writes whose refusal led into them
         self.live_states: list = []
+        self.files: list = []  # (path, read whose answer was stored there)
+        self.streams: set = set()  # writes whose payload is what is written into their result
         self.module_state = State()
         self.local_functions: dict = shared.setdefault("functions", {})
         self.remembered: list = shared.setdefault("arguments", [])

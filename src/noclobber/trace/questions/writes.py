@@ -19,7 +19,7 @@ def blind_writes(trace: Trace, family: Iterable[str], verbs: Iterable[str]) -> I
     for write in trace.of("write"):
         if write.record.family not in families or write.verb not in wanted or write.conditional or write.open_where:
             continue
-        if any(p.kind == "open" for p in write.preconditions) or _is_new(trace, write):
+        if any(p.kind in ("open", "create") for p in write.preconditions) or _is_new(trace, write):
             continue
         best = None
         for column, value in write.columns or (("", write.payload),):
