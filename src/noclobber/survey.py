@@ -2,8 +2,8 @@
 that other modules define (DESIGN §4). It only skips, as `triage` does for one module.
 
 A module's kinds depend on what its imports lead to, and on nothing else: they are the same whatever else a run looks at. What a call
-means depends on the libraries whose objects can come in: on those of the module where the analysis starts and of all that it leads to,
-for a helper gets what its caller has. Where the class of a receiver is not known, a method may be that of any class *near*: of the modules that this one imports, of the bases of their
+means depends on the libraries whose objects can come in: on those that the module where the analysis starts, and all that it leads
+to, import, for a helper gets what its caller has; habitual names of receivers count where they stand, and where the analysis starts. Where the class of a receiver is not known, a method may be that of any class *near*: of the modules that this one imports, of the bases of their
 classes, and of what these import, as far as NEAR says.
 """
 from __future__ import annotations
@@ -32,8 +32,8 @@ class Survey:
         self._held: dict[Node, Atoms] = {}
         self._edges: dict[Node, dict[Node, int]] = {}
         self._scopes: dict[str, tuple[str, ...]] = {}  # path → scopes of the module
-        self._doors: dict[str, int] = {}  # path → what the module opens
-        self._open: dict[str, int] = {}  # path → what it and all that it leads to open
+        self._doors: dict[str, tuple[int, int]] = {}  # path → what the module opens: by its imports and classes, in all
+        self._open: dict[str, int] = {}  # path → what it opens in all, and all that it leads to by imports and classes
         self._meanings: dict[int, Meaning] = {}
         self._atoms: dict[int, dict[Node, int]] = {}  # by doors
         self._kinds: dict[int, dict[Node, int]] = {}
@@ -68,7 +68,7 @@ class Survey:
         """Kinds of each scope of a module, with the calls meaning what they can mean in `seen_from`, whose values may come in."""
         self._prepare(seen_from)
         self._prepare(entry)
-        doors = self._open[seen_from.path] | self._open[entry.path]
+        doors = self._open[seen_from.path]
         nodes = [(entry.path, name) for name in self._scopes[entry.path]]
         kinds = self._settle(doors, nodes)
         return {name: words_of(kinds[path, name]) for path, name in nodes}
@@ -84,21 +84,20 @@ class Survey:
             return
         closure = self.project.closure(entry)
         doors = 0
-        for found in closure:
+        for found in reversed(closure):
             if found.path not in self._doors:
-                self._doors[found.path] = found.facts.prepare(found.source, lambda bases, found=found: self._further_bases(found, bases))
+                self._doors[found.path] = found.facts.prepare(
+                    found.source, lambda bases, found=found: self._further_bases(found, bases),
+                    lambda target, found=found: self.project.follow(found, target) is not None)
                 self._graph(found)
                 found.facts.forget()
-            doors |= self._doors[found.path]
-        self._open[entry.path] = doors
+            doors |= self._doors[found.path][0]
+        self._open[entry.path] = doors | self._doors[entry.path][1]
 
     def _settle(self, doors: int, wanted: list[Node]) -> dict[Node, int]:
         """Kinds of nodes, and of all that they reach, where these doors are open."""
         kinds = self._kinds.setdefault(doors, {})
         atoms = self._atoms.setdefault(doors, {})
-        meaning = self._meanings.get(doors)
-        if meaning is None:
-            meaning = self._meanings[doors] = Meaning(self.vocabulary, doors, self.needs)
         fresh: dict[Node, dict[Node, int]] = {}
         known: dict[Node, int] = {}
         queue = [node for node in wanted if node not in kinds]
@@ -110,7 +109,7 @@ class Survey:
                 fresh[node], known[node] = {}, 0
                 continue
             own = fresh[node] = self._edges[node]
-            atoms[node] = known[node] = meaning.mask(*self._held[node])
+            atoms[node] = known[node] = self._meaning(doors | self._doors[node[0]][1]).mask(*self._held[node])
             for target in own:
                 if target in kinds:
                     known[target] = kinds[target]
@@ -119,6 +118,12 @@ class Survey:
         settle(known, fresh)
         kinds.update(known)
         return kinds
+
+    def _meaning(self, doors: int) -> Meaning:
+        found = self._meanings.get(doors)
+        if found is None:
+            found = self._meanings[doors] = Meaning(self.vocabulary, doors, self.needs)
+        return found
 
     def _graph(self, entry: Entry) -> None:
         outline: Outline = entry.facts

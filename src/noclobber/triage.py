@@ -151,6 +151,8 @@ class _Names:
         #: what calls mean where every library is in reach: name → kinds
         self.everything = self.reach.everything() if self.reach is not None else None
         self.all_kinds = self.everything.kinds if self.everything is not None else lambda name: call_names.get(name, ())
+        #: calls that the vocabulary knows without positional arguments: noted as `update=`
+        self.by_name = getattr(self.reach, "by_name", frozenset())
         self.tables: dict[Any, dict[str, int]] = {}
         self.patterns: tuple[dict[str, int], dict[str, int]] = ({}, {})
         self.mentions: dict[str, int] = {}
@@ -188,6 +190,8 @@ class _Names:
 
     def pattern(self, name: str, accessors: bool) -> int:
         """Kinds of a call by its name alone, whatever the vocabulary says. `accessors`: those of pairs, too."""
+        if name.endswith("="):
+            return 0
         patterns = self.patterns[accessors]
         mask = patterns.get(name)
         if mask is None:
@@ -331,6 +335,7 @@ def _scan(nodes: list, known: _Names, imports: tuple[dict[str, str], ...], self_
     part = _Part()
     mask = calls_seen = receivers = 0
     names, attrs, supers = part.names, part.attrs, part.supers
+    by_name = known.by_name
     self_attrs, self_bases, self_stores = part.self_attrs, part.self_bases, part.self_stores
     pairs: set[tuple[str, str]] = set()  # called methods of plain names
     called = part.called
@@ -372,6 +377,8 @@ def _scan(nodes: list, known: _Names, imports: tuple[dict[str, str], ...], self_
                 attr = func.attr
                 value = func.value
                 kind = value.__class__
+                if attr in by_name and (not node.args or node.args[0].__class__ is ast.Starred):
+                    called.add(attr + "=")
                 if kind is Name:
                     if value.id == self_name:
                         self_attrs.add(attr)
@@ -414,6 +421,8 @@ def _scan(nodes: list, known: _Names, imports: tuple[dict[str, str], ...], self_
                     if attr.__class__ is Constant and attr.value.__class__ is str:
                         attrs.add(attr.value)
                         called.add(attr.value)
+                        if attr.value in by_name:
+                            called.add(attr.value + "=")
                         self_attrs.add(attr.value)
                         if name == "setattr":
                             self_stores.add(attr.value)
@@ -433,6 +442,8 @@ def _scan(nodes: list, known: _Names, imports: tuple[dict[str, str], ...], self_
                     mask |= _OWN_CHANGE
             else:
                 called.add(attr)  # may be handed on: executor.submit(client.put, …)
+                if attr in by_name:
+                    called.add(attr + "=")
             if own:
                 self_attrs.add(attr)
                 continue
@@ -583,6 +594,8 @@ def _scan(nodes: list, known: _Names, imports: tuple[dict[str, str], ...], self_
         for table in imports:
             if name in table:  # `from requests import get as fetch`
                 called.add(table[name].rpartition(".")[2])
+                if table[name].rpartition(".")[2] in by_name:
+                    called.add(table[name].rpartition(".")[2] + "=")
                 break
         else:
             if name in functions or name in _BUILTINS:
@@ -776,10 +789,14 @@ class Outline:
                                      is_class=is_class)
         self.lines[key] = info.end - info.start + 1
 
-    def prepare(self, source: Source, bases_of: Callable[[Iterable[str]], Iterable[str]] = lambda bases: ()) -> int:
-        """Settle what does not depend on the meaning of calls. Returns what the module opens in the vocabulary (`Reach.doors`).
+    def prepare(self, source: Source, bases_of: Callable[[Iterable[str]], Iterable[str]] = lambda bases: (),
+                is_ours: Callable[[str], bool] = lambda target: False) -> tuple[int, int]:
+        """Settle what does not depend on the meaning of calls.
 
-        `bases_of`: bases outside the project of those among some dotted bases that are classes of other modules of it.
+        Returns what the module opens in the vocabulary (`Reach.doors`): by what it imports and what its classes are, and in all, the
+        habitual names of receivers included.
+
+        `is_ours(target)`: is the source of an import target at hand? `bases_of`: bases outside the project of those among some dotted bases that are classes of other modules of it.
         """
         reach = self.known.reach
         models = self.models(source, bases_of) if any(part.mask & _MAY_BE_MODEL for part in self.parts) else set()
@@ -793,7 +810,7 @@ class Outline:
                     part.mask |= _CHANGE
                 part.mask &= ~_MAY_BE_MODEL
         if reach is None:
-            return 0
+            return 0, 0
         targets: set[str] = set()
         words: set[str] = {*self.index.functions, *self.index.classes}
         attributes: set[str] = set()
@@ -806,11 +823,14 @@ class Outline:
                 attributes |= part.self_attrs
                 attributes |= part.self_bases
                 words.add(self.index.functions[name].name)
+        strangers = {absolute(self.index, target) for target in targets if not is_ours(target)}
         targets = {absolute(self.index, target) for target in targets}
         words.update([target.rpartition(".")[2] for target in targets])
         words |= attributes
         bases = list(self.dotted_bases(source))
-        return reach.doors(targets, words, attributes, [*bases, *bases_of(bases)], source.text)
+        bases += bases_of(bases)
+        facts = (attributes, bases, source.text, strangers)
+        return reach.doors(targets, frozenset(), *facts), reach.doors(targets, words, *facts)
 
     def models(self, source: Source, bases_of: Callable[[Iterable[str]], Iterable[str]]) -> set[str]:
         """Classes whose `self` may be a row: those with a model's base, with their ancestors; those whose methods are
@@ -1026,7 +1046,7 @@ def roots(source: Source, tree: ast.Module, index: ModuleIndex, vocabulary: Any,
     """
     outline = read(tree, index, vocabulary)
     needs = needs_of(pages)
-    meaning = Meaning(vocabulary, outline.prepare(source), needs)
+    meaning = Meaning(vocabulary, outline.prepare(source)[1], needs)
     held, edges = outline.graph()
     atoms = {name: meaning.mask(*own) for name, own in held.items()}
     kinds = dict(atoms)
@@ -1166,6 +1186,8 @@ def has_needle(data: bytes, vocabulary: Any, pages: Iterable[Any] = ()) -> bool:
         if needs and not any(need & (_OF_NAMES | _OF_ACCESSORS) for need in needs):
             called = known.reach.names(words)
     table, ask = known.table(calls, not needs or any(need & _OF_ACCESSORS for need in needs))
+    if called is words:
+        called = words | {word + "=" for word in known.by_name & words}
     for word in called:
         found = table.get(word)
         mask |= ask(word) if found is None else found

@@ -5,6 +5,7 @@ from __future__ import annotations
 import keyword
 from typing import Any
 
+from noclobber.knowledge.signatures import takes_names_only
 from noclobber.knowledge.tables import TRIAGE_KINDS
 from noclobber.knowledge.vocabulary import specs_of
 
@@ -64,7 +65,9 @@ def index_entries(entries: list[dict], start: int = 0) -> dict[str, Any]:
                 calls.setdefault(last, set()).update(kinds)
             if kinds and (last.isidentifier() or last == "*"):
                 rows = entry["kind"] == "orm" and _is_of_rows(spec)
-                uses.setdefault(last, []).extend((number, door, rows, sorted(kinds)) for door in doors)
+                # `update=`: known for calls without positional arguments only
+                key = last + "=" if takes_names_only(spec[1][1]) else last
+                uses.setdefault(key, []).extend((number, door, rows, sorted(kinds)) for door in doors)
             returns = spec[1][2] or (f"{entry['kind']}:{entry['id']}" if op in ("make", "made_by") else "")
             if returns:
                 literals = _literals(spec)

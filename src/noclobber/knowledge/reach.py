@@ -61,6 +61,9 @@ class Reach:
         self._manager_globs: list[tuple[Globs, int]] = []
         self._bases: dict[str, int] = {}  # remembered: base of a class → rows that it gives
         self._base_globs: list[tuple[Globs, int]] = []
+        self._module_globs: list[tuple[Globs, int]] = []  # modules of models → the rows
+        self._row_packages: list[tuple[frozenset[str], int]] = []  # packages of an ORM → its rows
+        self._modules: dict[str, int] = {}  # remembered: import target → rows that it gives
         self._texts: list[tuple[tuple[str, ...], int]] = []  # all of these in the text → what it opens
         self._calls: dict[int, Calls] = {}
         self._opened: dict[tuple[int, int], int] = {}
@@ -92,9 +95,10 @@ class Reach:
                 self._manager_globs.append((Globs(rows["manager"]), bit << 1))
                 every_manager += rows["manager"]
                 self._base_globs.append((Globs(rows["base"]), bit << 1))
-                self._texts += [((word,), bit << 1) for word in rows["keywords"]]
-                for glob in rows["model_modules"]:
-                    self._texts.append((tuple(part for part in glob.split(".") if "*" not in part), bit << 1))
+                packages = frozenset(base.partition(".")[0] for base in rows["base"]) - {"*"}
+                self._row_packages.append((packages, bit << 1))
+                self._texts += [((text,), bit << 1) for word in rows["keywords"] for text in (word + "=", word + " =")]
+                self._module_globs.append((Globs(rows["model_modules"]), bit << 1))
                 markers += rows["markers"]
             if unit:
                 units.append(bit << 1)
@@ -125,6 +129,8 @@ class Reach:
             if number not in gone and target:
                 self._gives.append((self._door(number, door), last if door == "_" else "", tuple(texts), target))
         self._gives = list(dict.fromkeys(self._gives))
+        #: calls that are known without positional arguments only: asked for as `update=`
+        self.by_name = frozenset(name[:-1] for name in self._uses if name.endswith("="))
         self._markers = tuple(dict.fromkeys(markers))
 
     def _bit(self, key: str) -> int:
@@ -173,6 +179,27 @@ class Reach:
             found = self._bases[base] = _matched(self._base_globs, (base,))
         return found
 
+    def _model_module(self, target: str) -> int:
+        """What an import target opens as a model's module, or as a class in one."""
+        found = self._modules.get(target)
+        if found is None:
+            if len(self._modules) > _MAX_REMEMBERED:
+                self._modules.clear()
+            found = _matched(self._module_globs, (target, target.rpartition(".")[0]))
+            own = {target.partition(".")[0]}
+            if any(own & packages for packages, _ in self._row_packages):
+                found = self._rows_of(own, found)  # `django.db.models.F` is no document of another ORM
+            self._modules[target] = found
+        return found
+
+    def _rows_of(self, packages: Set[str], rows: int) -> int:
+        """Those of some rows that are of ORMs with one of these packages."""
+        own = 0
+        for names, bits in self._row_packages:
+            if bits & rows and names & packages:
+                own |= bits
+        return own
+
     def _word(self, word: str) -> int:
         texts = (word, word.lstrip("_")) if word.startswith("_") else (word,)
         match = self._every_word.match
@@ -191,8 +218,8 @@ class Reach:
         return {word for word in words - self._quiet if self._words.get(word) or self._word(word)}
 
     def names(self, words: Set[str]) -> Set[str]:
-        """Those of the words that are names of calls."""
-        return self._uses.keys() & words
+        """Those of the words that are names of calls, as they are asked for."""
+        return self._uses.keys() & words | {name + "=" for name in self.by_name & words}
 
     def calls(
         self, imports: Set[str], words: Set[str], attributes: Set[str], bases: Iterable[str] | None, text: str
@@ -201,9 +228,18 @@ class Reach:
         return self.table(self.doors(imports, words, attributes, bases, text))
 
     def doors(
-        self, imports: Set[str], words: Set[str], attributes: Set[str], bases: Iterable[str] | None, text: str
+        self,
+        imports: Set[str],
+        words: Set[str],
+        attributes: Set[str],
+        bases: Iterable[str] | None,
+        text: str,
+        strangers: Iterable[str] | None = None,
     ) -> int:
         """What a file opens, as a set of bits; those of several files together are what values of the one can be in another.
+
+        `strangers`: those of `imports` whose source is not at hand, so that a class may be a model by its module's name;
+        None: all.
 
         `imports`: absolute targets of all its imports; `words`: its names and attributes; `attributes`: those that may
         be a manager of a class; `bases`: dotted bases of its classes, None: not known; `text`: its source.
@@ -216,8 +252,14 @@ class Reach:
         for word in words - self._quiet:
             found = known.get(word)
             open_ |= ask(word) if found is None else found
+        rows = 0
         for attribute in attributes - self._no_managers:
-            open_ |= self.manager(attribute)
+            rows |= self.manager(attribute)
+        for target in imports if strangers is None else strangers:
+            rows |= self._model_module(target)
+        if rows:  # `Model.objects`, `shop.models.Item` of several ORMs: of the one that the file imports, as the walk decides
+            packages = {target.partition(".")[0] for target in imports}
+            open_ |= self._rows_of(packages, rows) or rows
         if bases is None:
             for _, bits in self._base_globs:
                 open_ |= bits

@@ -98,6 +98,11 @@ class Signature(Record):
     def last(self) -> str:
         return self.name.rpartition(".")[2]
 
+    @property
+    def is_by_name(self) -> bool:
+        """Does it take fields by name and nothing else?"""
+        return takes_names_only([(param.name, param.role, param.kind) for param in self.params])
+
     def roles(self) -> frozenset[str]:
         return frozenset(param.role for param in self.params if param.role)
 
@@ -119,9 +124,12 @@ class Signature(Record):
         open_star / open_kwargs: the call also has `*x` / `**x`, so a missing argument may be there. `literal` tells
         the literal that an argument is, else NOTHING (the walker passes its own). Returns None when the call does not
         fit: a required literal is another or unknown, a parameter before `/` is missing, or the call has no argument
-        at all although the first parameter has a role and no default (`queue.get()` is no `get(key)`). What the
-        signature does not mention never refuses: signatures may leave their tail out.
+        at all although the first parameter has a role and no default (`queue.get()` is no `get(key)`), or it has
+        positional arguments where only fields by name are taken (`context.update({…})` is no `update(**fields)`). What
+        the signature does not mention never refuses otherwise: signatures may leave their tail out.
         """
+        if args and self.is_by_name:
+            return None
         bound = Bound()
         given = dict(keywords)
         used: set[str] = set()
@@ -226,6 +234,12 @@ def from_data(data: tuple) -> Signature:
 
 
 # --- parsing -----------------------------------------------------------------------------------------------------
+def takes_names_only(params: Iterable[tuple]) -> bool:
+    """Is a signature with these (name, role, kind, …) one that takes `**fields`, and no positional argument?"""
+    params = list(params)
+    return any(kind == "varkw" and role for _, role, kind, *_ in params) and all(kind in ("kw", "varkw") for _, _, kind, *_ in params)
+
+
 class SignatureProblem(ValueError):
     """A signature that cannot be used; the message has no place yet (the loader knows file and line)."""
 
