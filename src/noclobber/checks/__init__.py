@@ -6,9 +6,9 @@ from typing import Any, Callable
 
 #: Slugs of the rules that exist, in the order of their codes.
 SLUGS = (
-    "blind-sql-update", "blind-http-put", "blind-object-put", "check-then-act", "orm-increment", "orm-derived-save", "orm-check-then-act",
-    "stale-lock", "lock-outside-transaction", "unchecked-rowcount", "unchecked-precondition-status", "stale-retry", "stale-retry-policy",
-    "unconditional-fallback",
+    "blind-sql-update", "blind-http-put", "blind-object-put", "check-then-act",
+    "orm-increment", "orm-derived-save", "orm-check-then-act", "orm-full-save", "check-then-create", "stale-lock", "lock-outside-transaction",
+    "unchecked-rowcount", "unchecked-precondition-status", "stale-retry", "stale-retry-policy", "unconditional-fallback",
     "unbounded-conflict-retry", "retry-without-jitter", "conflict-throttle-conflation", "effect-in-retry-loop",
     "write-tool-without-version", "read-tool-without-version", "whole-document-tool", "write-tool-hides-outcome",
 )

@@ -284,6 +284,8 @@ def _kinds_of_orm(op: str, fields: dict, roles: set[str], returns: str) -> set[s
     """Rows come from loads that name their entity and from calls that begin a query; a session's are of its owner."""
     found = set()
     begins = op in ("load", "many", "scalar") and "table" in roles or returns in ("select", "update", "delete")
+    if fields.get("related_managers") and op in ("filter", "scalar", "check_exists"):
+        found.update(("orm-read", "record-read"))  # `order.refunds.filter(…).exists()`
     if fields.get("class_queries"):
         begins |= op in ("load", "many", "scalar", "check_exists", "filter", "lock")
     if begins:

@@ -328,6 +328,7 @@ TABLES: dict[str, Table] = {
             ),
             optimistic=Field("str", "the ORM itself checks old values", ("read attributes",)),
             lookup_separator=Field("str", "between a field and its lookup in keyword filters (`__`)"),
+            save_help=Field("str", "one help line: how only the changed columns are written (`{fields}`)"),
             lock_help=Field("str", "one help line: how the row is held from its load to its save in this library"),
             class_queries=Field("bool", "queries begin on the model class itself (`Model.get(…)`, `Model.select()`)"),
             subscript=Field("str", "`Model[key]` loads a row", ("read",)),

@@ -375,6 +375,8 @@ class Calls:
         fields = {name: argument.value for name, argument in args.keywords}
         for i, argument in enumerate(args.positional):
             fields[f"@{i}"] = argument.value
+        if args.open_kwargs:
+            fields["@rest"] = self.values.derived(args.rest)
         for value in args.all():
             self.escapes(state, value, "passed on")
         oid = self.object_id(node, "new")
@@ -657,6 +659,8 @@ class Calls:
             fields[name] = argument.value
         for name, argument in args.keywords:
             fields[name] = argument.value
+        if args.open_kwargs:
+            fields["@rest"] = self.values.derived(args.rest)
         state.put(oid, state.heap[oid].but(fields=fields))
         return value
 
@@ -733,7 +737,8 @@ class Calls:
                 for o in value.same:
                     self.trace.touched.setdefault((o.kind, o.n), set()).add((o.path, loops, node.at))
         flags = receiver.flags & _RECEIVER_FLAGS
-        result = self.values.make(frozenset(origins), same=frozenset((own,)), flags=flags, name=name)
+        column = next((value.ref for value in given if value.ref is not None and value.ref[0] == "column"), None) if not method else None
+        result = self.values.make(frozenset(origins), same=frozenset((own,)), flags=flags, name=name, ref=("expression", *column[1:]) if column is not None else None)
         return self.promised(name, result, receiver, args, node, state)
 
     def promised(self, name: str, result: Value, receiver: Value, args: Arguments, node: Any, state: State) -> Value:

@@ -89,15 +89,18 @@ class Read(Event):
     cached: the answer may come from an identity map or cache and not see the winner; session: Value of the session asked, or None;
     outside: it asks for a row lock where no transaction is seen ('autocommit': the connection commits each statement; 'none'; '' = there is one);
     filters: ((column, operator, Value), …) that every row it gives fulfils; sources: for each of `columns` the columns that it is computed from;
-    preconditions: it answers only while the record is still that version."""
+    preconditions: it answers only while the record is still that version;
+    aggregate: a count, sum, maximum of rows; partial: only some columns were loaded; open_filter: it is narrowed by something that could not be read."""
 
-    __slots__ = ("record", "columns", "lock", "many", "cached", "spec", "session", "outside", "filters", "sources", "preconditions")
+    __slots__ = ("record", "columns", "lock", "many", "cached", "spec", "session", "outside", "filters", "sources", "preconditions",
+                 "aggregate", "partial", "open_filter")
     kind = "read"
 
     def __init__(self, n: int, site: Site, ctx: Context) -> None:
         super().__init__(n, site, ctx)
         self.session, self.outside, self.filters, self.sources = None, "", (), ()
         self.preconditions: tuple = ()
+        self.aggregate = self.partial = self.open_filter = False
 
     def describe(self) -> str:
         return f"{self.record.label} key={self.record.key!r} cols={self.columns} lock={self.lock}{' outside=' + self.outside if self.outside else ''}"
@@ -127,20 +130,24 @@ class Write(Event):
     where SQL text was run, 'builder' for a statement object; conflict_handled: some test asks for the refusal by its code; help: the repair
     in this library's own terms, `{field}` and `{record}` to be filled; lock_help: how the row is held there from its load to its save; refused: numbers of
     writes that are certainly refused where it is sent; leaves: the parts of a structured payload; call: the method or HTTP verb; offers: the store's
-    entry has a call with a precondition; fallbacks: of self_columns those that only stay as they are where nothing new is given (COALESCE(:new, column)).
+    entry has a call with a precondition; fallbacks: of self_columns those that only stay as they are where nothing new is given (COALESCE(:new, column));
+    save_help: how only the changed columns are written; handled: an error that tells of a duplicate is caught around it; unique: does the class declare
+    a unique constraint (None: not known)?
     """
 
     __slots__ = ("record", "verb", "payload", "columns", "preconditions", "outcome", "conflict", "changes", "full", "entry", "unit",
                  "base", "doubts", "commit", "open_where", "self_columns", "text", "conflict_handled", "help", "lock_help", "refused", "leaves", "call", "offers",
-                 "fallbacks")
+                 "fallbacks", "save_help", "handled", "unique")
     kind = "write"
 
     def __init__(self, n: int, site: Site, ctx: Context) -> None:
         super().__init__(n, site, ctx)
-        self.lock_help = ""
+        self.lock_help = self.save_help = ""
         self.leaves: tuple = ()
         self.call, self.offers = "", False
         self.fallbacks: frozenset = NOTHING
+        self.handled = False
+        self.unique: Optional[bool] = None
 
     @property
     def conditional(self) -> bool:

@@ -258,7 +258,7 @@ class Orm(Models):
             receiver = self.guessed_again(receiver, name, args)
             entry = self.query_entry(receiver)
         query = receiver.query
-        if "manager" in query.flags and name != "__call__":
+        if "manager" in query.flags:
             receiver = self.values.replace(receiver, query=query._replace(flags=query.flags - {"manager"}))
             query = receiver.query
         specs = [s for s in entry.specs if s.signature.last == name and not (s.op in ("result", "run") and s.op != "result")] if entry is not None else []
@@ -291,6 +291,8 @@ class Orm(Models):
 
     def q_chain(self, spec: Any, bound: Any, receiver: Value, args: Any, node: Any, state: State) -> Value:
         query = receiver.query
+        if spec.settings.get("writes") == "loaded columns":
+            return self.values.replace(receiver, query=query._replace(flags=query.flags | {"partial"}))
         if spec.settings.get("refreshes"):
             return self.values.replace(receiver, query=query._replace(flags=query.flags | {"fresh"}))
         if spec.signature.last == "execution_options":
@@ -424,7 +426,12 @@ class Orm(Models):
         for value in args.all():
             self.escapes(state, value, "passed on")
         entity = receiver.query.entity[0] if receiver.query.entity else None
-        self.write(node, state, record=self.query_record(receiver, state), verb="create", payload=payload, spec=spec, columns=tuple(fields.items()))
+        columns = tuple((name, self.flat(state, value)) for name, value in fields.items())
+        columns += tuple(("@owner", value) for column, _, value in receiver.query.filters if column == "@owner")
+        self.write(node, state, record=self.query_record(receiver, state), verb="create", payload=payload, spec=spec, columns=columns)
+        event = self.index[("write", id(self.site(node).at), self.frames[-1].calls, 0)]
+        event.unique = self.unique_of(entity)
+        event.handled = event.handled or any(k == "ignore_conflicts" and a.value.literal is True for k, a in args.keywords)
         oid = self.object_id(node, "new")
         state.put(oid, Obj("new", fields=fields, new=True, cls=entity.dotted if entity is not None else None, model=(receiver.query.entry, entity)))
         own = Origin("opaque", self.object_id_of(("value", id(node.at), self.frames[-1].calls)))
@@ -496,7 +503,7 @@ class Orm(Models):
         """What identifies the table of an entity: its literal name where known, else the class, else the value."""
         if value is None:
             return None
-        if value.ref is not None and value.ref[0] == "column":
+        if value.ref is not None and value.ref[0] in ("column", "expression"):
             return self.table_key(value.ref[1], state)
         if value.ref is not None and value.ref[0] == "columns":
             return self.table_key(value.ref[1], state)
@@ -514,7 +521,7 @@ class Orm(Models):
     def entity_label(self, value: Optional[Value], state: Optional[State] = None) -> str:
         if value is None:
             return "row"
-        if value.ref is not None and value.ref[0] in ("column", "columns"):
+        if value.ref is not None and value.ref[0] in ("column", "columns", "expression"):
             return self.entity_label(value.ref[1], state)
         if value.ref is not None and value.ref[0] == "class":
             return value.ref[1].name
@@ -547,7 +554,7 @@ class Orm(Models):
             return False
         if ref[0] == "class":
             return True
-        if ref[0] == "column":
+        if ref[0] in ("column", "expression"):
             return self.is_entity(ref[1])
         return ref[0] == "dotted" and _is_class_name(ref[1].rsplit(".", 1)[-1])
 
@@ -557,10 +564,18 @@ class Orm(Models):
         core = query.entry[0] == "builder" and self.is_core(query)
         record = self.query_record(value, state)
         columns = None
-        names = [v.ref[2] if v.ref is not None and v.ref[0] == "column" else None for v in query.entity]
+        names = [v.ref[2] if v.ref is not None and v.ref[0] in ("column", "expression") else None for v in query.entity]
         if names and all(names):
             columns = tuple(n.lower() for n in names)
         event = self.event(Read, node, state, "q", record=record, columns=columns, lock=None, many=how == "many", cached=False, spec=spec)
+        event.partial = event.partial or "partial" in query.flags
+        event.open_filter = "open" in query.flags
+        event.aggregate = how == "scalar" or any(v.ref is not None and v.ref[0] == "expression" for v in query.entity)
+        if how != "many":
+            for tried in self.tried_reads:
+                tried.add(event.n)
+            if any(self.vocabulary.match("not_found", name.replace(":", ".")) for names in self.caught for name in names):
+                self.throw(state, frozenset(("DoesNotExist",)), ("missing", event.n))
         event.session = session if session is not None else self.query_session(value)
         event.filters = tuple((column, op, v) for column, op, v in query.filters if column and not op.startswith("or "))
         self.lock_used(value)
@@ -785,8 +800,7 @@ class Orm(Models):
         obj = state.heap[oid]
         record = self.object_record(oid, obj, entry, state)
         if obj.new or obj.kind == "new" or self.is_copy(obj, bound):
-            payload = self.values.derived([self.flat(state, v) for v in obj.fields.values()] or [self.values.const(None)])
-            return self.write(node, state, record=record, verb="create", payload=payload, spec=spec, extra=("new", oid))
+            return self.create_object(oid, obj, record, spec, node, state)
         own = [(path, n) for path, n in obj.pending if not path[0].startswith(("[", "_", "<*"))
                and all(step.startswith("[") or self.is_embedded(obj, entry, path[0]) for step in path[1:])]
         if entry.fields.get("item_changes"):
@@ -819,6 +833,16 @@ class Orm(Models):
         current = state.heap[oid]
         left = frozenset(mark for mark in current.pending if mark not in set(own))
         state.put(oid, current.but(pending=left))
+        return value
+
+    def create_object(self, oid: int, obj: Obj, record: Record, spec: Any, node: Any, state: State) -> Value:
+        """A new object goes to a row of its own."""
+        own = {name: self.flat(state, value) for name, value in obj.fields.items() if not name.startswith(("@", "[", "<", "_"))}
+        payload = self.values.derived([self.flat(state, v) for v in obj.fields.values()] or [self.values.const(None)])
+        value = self.write(node, state, record=record, verb="create", payload=payload, spec=spec, columns=tuple(own.items()), extra=("new", oid))
+        event = self.index[("write", id(self.site(node).at), self.frames[-1].calls, ("new", oid))]
+        cls = self.model_class(obj)
+        event.unique = self.unique_of(self.class_value(cls)) if cls is not None else None
         return value
 
     @staticmethod
@@ -964,10 +988,21 @@ class Orm(Models):
                         continue
                     if obj.kind in ("path",) and obj.model is None and obj.pending:
                         state.put(oid, obj.but(model=((spec.entry.kind, spec.entry.id), None), session=receiver))
+                    elif spec.entry.fields.get("unit_of_work") and (obj.kind == "new" or obj.kind == "instance" and obj.new and self.unit_entry(obj) is not None):
+                        self.create_object(oid, obj, self.object_record(oid, obj, spec.entry, state), spec, node, state)
+                        self.added.add(self.index[("write", id(self.site(node).at), self.frames[-1].calls, ("new", oid))].n)
         return self.values.none
 
     def op_merge(self, spec: Any, bound: Any, receiver: Optional[Value], args: Any, node: Any, state: State, doubt: str) -> Value:
-        return bound.first("instance") or self.values.unknown
+        given = bound.first("instance") or self.values.unknown
+        for oid in given.objs:
+            obj = state.heap.get(oid)
+            rest = obj.fields.get("@rest") if obj is not None else None
+            if rest is not None and obj.kind in ("new", "instance") and obj.new:
+                # Made of a mapping that was filled elsewhere, some time ago: every column of it goes over the row.
+                payload = self.values.derived([self.flat(state, v) for v in obj.fields.values()])
+                self.write(node, state, record=self.object_record(oid, obj, spec.entry, state), verb="update", payload=payload, spec=spec, full=True, text="merge", extra=("merge", oid))
+        return given
 
     def op_remove(self, spec: Any, bound: Any, receiver: Optional[Value], args: Any, node: Any, state: State, doubt: str) -> Value:
         return self.values.none

@@ -44,7 +44,9 @@ class Refiner(Mixing):
                 return self._bool_test(node, state)
             value = self.eval(node, state)
             if value.query is not None and value.query.verb == "select" and value.query.entry[0] == "orm" and not value.query.flags & {"manager"}:
-                value = self.select_rows(value, "many", node, state)  # `if queryset:` asks the database
+                rows = self.select_rows(value, "many", node, state)  # `if queryset:` asks the database
+                asked = [o for o in rows.origins if o.kind == "read" and not o.path]
+                value = self.values.origin(max(asked, key=lambda o: o.n)) if asked else rows
             self.asked = NOT_ASKED
             return self.refine(value, node, state)
         except Dead:

@@ -377,6 +377,8 @@ class SqlRunner:
         )
         for origin in result.same:
             self.trace.events[origin.n].fallbacks |= frozenset(fallbacks)
+            if statement.verb == "insert" and statement.conflict:
+                self.trace.events[origin.n].handled = True  # its own conflict clause decides
         return result
 
     def inner_predicates(self, inner: Any, binder: "Binder") -> list:

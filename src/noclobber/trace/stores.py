@@ -409,6 +409,9 @@ class Stores(Outcomes, Requests, Blobs, Transactions, Replays, Effects, SqlRunne
             refused=state.lost - state.won,
         )
         event.preconditions = preconditions
+        event.save_help = (spec.get("save_help") or "") if spec is not None else ""
+        if verb == "create":
+            event.handled = self.catches_duplicates()
         event.lock_help = (spec.get("lock_help") or "") if spec is not None else ""
         event.offers = spec is not None and self.offers_precondition(spec.entry)
         n = event.n

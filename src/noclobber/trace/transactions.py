@@ -87,14 +87,27 @@ class Transactions:
 
     def op_commit(self, spec: Any, bound: Any, receiver: Optional[Value], args: Any, node: Any, state: State, doubt: str) -> Value:
         event = self.event(Commit, node, state, label=spec.signature.last)
+        self.creates_flushed()
         self.flush_units(receiver, node, state, spec, commit=event.n)
         self.close_blocks(state)
         self.session_expired(state)
         return self.values.none
 
     def op_flush(self, spec: Any, bound: Any, receiver: Optional[Value], args: Any, node: Any, state: State, doubt: str) -> Value:
+        self.creates_flushed()
         self.flush_units(receiver, node, state, spec, commit=None)
         return self.values.none
+
+    def catches_duplicates(self) -> bool:
+        """Does an open try block catch the error that tells of a refused duplicate?"""
+        return any(self.vocabulary.match("unique_error", name.replace(":", ".")) for names in self.caught for name in names)
+
+    def creates_flushed(self) -> None:
+        """`session.add(x)`, then a flush or commit inside a handler of the duplicate: it counts for the add."""
+        if self.catches_duplicates():
+            for n in self.added:
+                self.trace.events[n].handled = True
+        self.added.clear()
 
     def op_rollback(self, spec: Any, bound: Any, receiver: Optional[Value], args: Any, node: Any, state: State, doubt: str) -> Value:
         self.event(Expire, node, state)
@@ -301,7 +314,9 @@ class Transactions:
 
         collector = Collector()
         self.collectors.append(collector)
+        self.caught.append(frozenset().union(*(self.exception_names(t) or frozenset() for t in types)))
         end = inside(state, None)
+        self.caught.pop()
         self.collectors.pop()
         wanted = frozenset().union(*(self.exception_names(t) or frozenset(("Exception",)) for t in types)) if types else frozenset()
         ends = [end]

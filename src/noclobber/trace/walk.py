@@ -100,6 +100,9 @@ class Walker(Evaluator, Calls, Stores, TimeLimits, Tools, Refiner):
         self.constants: dict = {}
         self.keep: list = shared.setdefault("keep", [])  # nodes whose id() names an object
         self.query_sessions: dict = {}
+        self.caught: list = []  # names of the exceptions that the open try blocks catch
+        self.tried_reads: list = []  # numbers of the reads of one row in them
+        self.added: set = set()  # creates that wait for the flush
         self.undecorated: dict[tuple, Any] = {}  # functions as the wrappers of their decorators get them
         self.tried: dict[int, Any] = {}  # reads that asked for a lock → the lock
         self._instance_methods: Optional[frozenset] = None
@@ -683,7 +686,12 @@ class Walker(Evaluator, Calls, Stores, TimeLimits, Tools, Refiner):
     def _try_except(self, node: Any, state: State) -> Optional[State]:
         collector = Collector()
         self.collectors.append(collector)
+        caught_names = [self.handler_names(handler, state) for handler in node.handlers]
+        self.caught.append(frozenset().union(*(names for names in caught_names if names)))
+        self.tried_reads.append(set())
         end = self.block(node.body, state)
+        missing = self.tried_reads.pop()
+        self.caught.pop()
         self.collectors.pop()
         if end is not None and node.orelse:
             end = self.block(node.orelse, end)
@@ -707,7 +715,11 @@ class Walker(Evaluator, Calls, Stores, TimeLimits, Tools, Refiner):
                 groups.setdefault(raised.lost, []).append(raised)
             # Nothing that was seen raises this? The handler is still code that may run.
             for entering in list(groups.values())[:4] or [[state]]:
-                ends.append(self.handle(handler, wanted, join_states(self.values, entering).copy(), state))
+                entry = join_states(self.values, entering).copy()
+                if wanted and any(self.vocabulary.match("not_found", name.replace(":", ".")) for name in wanted):
+                    # `except DoesNotExist`: what was asked for in the block is not there.
+                    entry.control |= {Origin("read", n, ("@missing",)) for n in missing}
+                ends.append(self.handle(handler, wanted, entry, state))
         for raised, types, cause in pending:
             self.rethrow(raised, types, cause)
         return join_states(self.values, ends)

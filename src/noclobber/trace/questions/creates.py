@@ -1,0 +1,163 @@
+"""Creates that rest on an earlier look at the table: is the row there, how many are there, which number is next?"""
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Iterator, Optional
+
+from ..events import Read, Trace, Write
+from ..records import NO, same_table, same_value
+from ..values import Origin, Value
+from .guards import GUARDS
+from .tests import tests_before
+
+_NEGATED = {"==": "!=", "!=": "==", "is": "is not", "is not": "is", "<": ">=", ">=": "<", ">": "<=", "<=": ">", "in": "not in", "not in": "in", "truth": "empty"}
+_NUMBERING = ("max", "number", "count", "order", "position", "index", "seq", "serial", "version", "rank", "sort", "no", "nr", "num", "revision", "step", "weight", "priority", "level")
+
+
+@dataclass(slots=True)
+class Create:
+    """how: 'exists' (a row was looked for), 'bound' (rows were counted against a bound), 'number' (a column is computed from rows)."""
+
+    how: str
+    write: Write
+    read: Read
+    label: str
+    column: str
+    doubts: frozenset
+    constraint: bool
+
+
+def resting_creates(trace: Trace) -> Iterator[Create]:
+    for write in trace.of("write"):
+        if write.verb != "create" or write.record.family not in ("orm", "sql") or write.handled or write.record.table is None:
+            continue
+        if any(p.kind == "create" for p in write.preconditions):
+            continue
+        found = _number(trace, write) or _looked_for(trace, write)
+        if found is not None:
+            yield found
+
+
+def _reads_before(trace: Trace, write: Write) -> Iterator[Read]:
+    for event in reversed(trace.events[:write.n]):
+        if isinstance(event, Read) and event.record.family in ("orm", "sql") and event.record.table is not None and of_table(event, write):
+            yield event
+
+
+def of_table(read: Read, write: Write) -> bool:
+    """Does the read look at the table that the row is created in? `order.refunds` are rows of Refund where its order is given."""
+    mine, other = read.record.table, write.record.table
+    if same_table(mine, other) == "yes":
+        return True
+    owner = dict(read.record.key).get("@owner")
+    if owner is None:
+        return False
+    words = read.record.label.lower().removesuffix("_set").replace("_", "")
+    label = write.record.label.lower().replace("_", "")
+    stem = words[:-3] + "y" if words.endswith("ies") else words[:-2] if words.endswith("ses") else words.rstrip("s")
+    if len(stem) < 3 or not (label.endswith(stem) or stem.endswith(label)):
+        return False
+    return any(_overlap(owner, value) for _, value in write.columns or ())
+
+
+def _overlap(a: Value, b: Value) -> bool:
+    return bool(a.same & b.same) or bool(a.objs & b.objs) or same_value(a, b) != NO
+
+
+def _guarded(trace: Trace, read: Read, write: Write) -> bool:
+    held = read.ctx.held & write.ctx.held
+    return any(lock.kind in GUARDS for lock in held) or read.lock is not None and read.lock in write.ctx.held
+
+
+def _doubts(read: Read, write: Write) -> frozenset:
+    return frozenset(("process-lock",)) if any(lock.kind == "process" for lock in read.ctx.held & write.ctx.held) else frozenset()
+
+
+def _number(trace: Trace, write: Write) -> Optional[Create]:
+    """`number = highest + 1`, `serial = count() + 1`: a column computed from rows of the same table."""
+    for column, value in write.columns or ():
+        for origin in value.incr:
+            read = trace.events[origin.n] if origin.kind == "read" else None
+            if not isinstance(read, Read) or read.n >= write.n or not of_table(read, write) or _guarded(trace, read, write):
+                continue
+            step = str(origin.path[0]).strip("[]'\"").lower() if origin.path else ""
+            if origin.path and not step.isdigit() and step != column.lower() and not any(word in step for word in _NUMBERING) and not any(word in column.lower() for word in _NUMBERING):
+                continue  # an amount of another row, not a number in a sequence
+            return Create("number", write, read, write.record.label, column, _doubts(read, write), bool(write.unique))
+    return None
+
+
+def _looked_for(trace: Trace, write: Write) -> Optional[Create]:
+    """The create is reached where a row was not found, or where the rows counted are still below a bound."""
+    reads = {read.n: read for read in _reads_before(trace, write)}
+    if not reads:
+        return None
+    missing = {origin.n for origin in write.ctx.control if origin.kind == "read" and origin.path == ("@missing",)}
+    found: list = [("exists", reads[n]) for n in missing if n in reads]
+    for test, branch in tests_before(trace, write):
+        op = test.op if branch == "yes" else _NEGATED.get(test.op, "")
+        for side, other, way in ((test.left, test.right, op), (test.right, test.left, _mirrored(op))):
+            for origin in side.same or (side.origins if way == "empty" and side.objs else ()):
+                read = reads.get(origin.n) if origin.kind == "read" and _whole(trace, origin) else None
+                how = _meaning(way, other, read) if read is not None else None
+                if how:
+                    found.append((how, read))
+        if op in ("not in",):
+            for origin in test.right.origins:
+                if origin.kind == "read" and origin.n in reads and reads[origin.n].many:
+                    found.append(("exists", reads[origin.n]))
+    for how, read in sorted(found, key=lambda pair: -pair[1].n):
+        if not _guarded(trace, read, write) and _concerns(read, write):
+            return Create(how, write, read, write.record.label, "", _doubts(read, write), bool(write.unique))
+    return None
+
+
+def _mirrored(op: str) -> str:
+    return {"<": ">", ">": "<", "<=": ">=", ">=": "<="}.get(op, op)
+
+
+def _whole(trace: Trace, origin: Origin) -> bool:
+    """The row, the rows or the count themselves, not one column of a row."""
+    if not origin.path:
+        return True
+    read = trace.events[origin.n]
+    step = str(origin.path[0])
+    return len(origin.path) == 1 and (step in ("[*]",) or step.strip("[]'\"").isdigit() and (read.record.family == "sql" or read.aggregate)) or read.aggregate and len(origin.path) == 1
+
+
+def _meaning(op: str, other: Optional[Value], read: Read) -> Optional[str]:
+    """What the branch says of the rows: 'exists' = there is none, 'bound' = fewer than a bound; None: they are there."""
+    literal = other.literal if other is not None else None
+    zero = isinstance(literal, (int, float)) and not isinstance(literal, bool) and literal == 0
+    if op == "empty":
+        return "exists"
+    if op in ("is", "==") and (other is not None and other.is_none or zero or literal is False):
+        return "exists"
+    if op in ("is not", "!=") and literal is True:
+        return "exists"
+    if op in ("<", "<=") and not zero:
+        return "exists" if literal == 1 and op == "<" else "bound"
+    if op == "<=" and zero:
+        return "exists"
+    return None
+
+
+def _concerns(read: Read, write: Write) -> bool:
+    """Was that row looked for which is created: does a column get what the read was filtered by? An unfiltered look concerns every row."""
+    key = [(column, value) for column, value in read.record.key]
+    if not key:
+        return not read.open_filter
+    if write.columns is None or not write.columns:
+        return any(_overlap(value, write.payload) or value.same & write.payload.origins for _, value in key)
+    shared = False
+    for column, value in key:
+        name = column.removesuffix(" in").split("__")[0]
+        for own, given in write.columns:
+            if own == name or own.removesuffix("_id") == name.removesuffix("_id") or name == "@owner":
+                if _overlap(value, given):
+                    shared = True
+                elif type(value.shape) is type(given.shape) and value.shape is not None and value.shape != given.shape:
+                    return False  # another kind of row was looked for
+    if shared:
+        return True
+    return any(bool(value.same & given.origins) for _, value in key for _, given in write.columns if value.same)
