@@ -8,6 +8,7 @@ from typing import Any, Callable
 SLUGS = (
     "blind-sql-update", "blind-http-put", "blind-object-put", "check-then-act",
     "orm-increment", "orm-derived-save", "orm-check-then-act", "orm-full-save", "check-then-create", "stale-lock", "lock-outside-transaction",
+    "unset-as-null",
     "unchecked-rowcount", "unchecked-precondition-status", "stale-retry", "stale-retry-policy", "unconditional-fallback",
     "unbounded-conflict-retry", "retry-without-jitter", "conflict-throttle-conflation", "effect-in-retry-loop",
     "write-tool-without-version", "read-tool-without-version", "whole-document-tool", "write-tool-hides-outcome",

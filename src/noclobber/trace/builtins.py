@@ -24,6 +24,13 @@ def _same(walker: Any, args: Any, node: Any, state: State) -> Value:
     return walker.values.make(value.origins, same=value.same, incr=value.incr, shape=value.shape, name=value.name)
 
 
+def _vars(walker: Any, args: Any, node: Any, state: State) -> Value:
+    """`vars(patch)`: every field of a model."""
+    value = _first(args)
+    dumped = walker.dump_of_whole(value, node, state) if value is not None and len(args.positional) == 1 else None
+    return dumped if dumped is not None else _same(walker, args, node, state) if value is not None else walker.values.unknown
+
+
 def node_name(node: Any) -> str:
     return getattr(getattr(node, "func", None), "id", "")
 
@@ -361,6 +368,7 @@ def _enter(handler: Callable, names: str) -> None:
 
 _enter(_same, "builtins.int builtins.float builtins.round builtins.abs builtins.bool decimal.Decimal fractions.Fraction builtins.complex "
               "math.ceil math.floor math.trunc operator.index uuid.UUID")
+_enter(_vars, "builtins.vars")
 _enter(_text, "builtins.str builtins.repr builtins.bytes builtins.ascii builtins.format urllib.parse.quote")
 _enter(_clamp, "builtins.min builtins.max")
 _enter(_buffer, "io.BytesIO io.StringIO tempfile.SpooledTemporaryFile")
@@ -378,7 +386,7 @@ _enter(_dumps, "json.dumps pickle.dumps yaml.dump yaml.safe_dump orjson.dumps uj
                "base64.b64encode base64.b64decode zlib.compress gzip.compress zlib.decompress gzip.decompress hashlib.sha256 hashlib.md5 "
                "hashlib.sha1 rapidjson.dumps msgspec.json.encode")
 _enter(_derived, "builtins.sum builtins.len builtins.any builtins.all builtins.hash builtins.divmod builtins.pow builtins.ord builtins.chr builtins.type "
-                 "builtins.id builtins.vars builtins.hasattr builtins.callable builtins.bytearray builtins.memoryview builtins.hex builtins.oct "
+                 "builtins.id builtins.hasattr builtins.callable builtins.bytearray builtins.memoryview builtins.hex builtins.oct "
                  "statistics.mean math.sqrt math.log datetime.timedelta datetime.datetime.fromisoformat datetime.datetime.strptime datetime.date datetime.datetime "
                  "re.sub re.match re.search re.compile re.findall re.split textwrap.dedent math.prod math.fsum difflib.unified_diff "
                  "datetime.date.fromisoformat datetime.datetime.fromtimestamp os.path.basename os.path.dirname builtins.issubclass")

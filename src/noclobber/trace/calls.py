@@ -200,6 +200,9 @@ class Calls:
 
     def container_method(self, receiver: Value, name: str, args: Arguments, node: Any, state: State) -> Optional[Value]:
         first = args.positional[0].value if args.positional else None
+        dumped = self.dump_method(receiver, name, args, node, state)
+        if dumped is not None:
+            return dumped
         if name == "get" and first is not None and len(args.positional) <= 2:
             value = self.item(receiver, first, _receiver_sub(node), state)
             if len(args.positional) == 2:

@@ -590,6 +590,11 @@ class Evaluator:
         value = self.eval(node.value, inner) if node.value is not None else None
         fields: dict = {}
         if value is not None:
+            value = self.keyed_gets(node, elt, value, state) or value
+            if any(gen.ifs for gen in node.generators):
+                # `{k: v for k, v in patch.items() if v is not None}`: something was left out.
+                value = self.values.replace(value, origins=frozenset(o for o in value.origins if o.kind != "dump"))
+                elt = self.values.replace(elt, origins=frozenset(o for o in elt.origins if o.kind != "dump"))
             value = self.values.replace(value, origins=(value.origins | elt.origins) - {CONST} or value.origins)
         elem = value if value is not None else elt
         for name in list(state.env):
@@ -599,9 +604,10 @@ class Evaluator:
                 state.bind(name, saved[name])
         result = self.container(node, "dict" if node.kind == "dict" else "list", state, fields, elem)
         origins = result.origins
+        filtered = any(gen.ifs for gen in node.generators)
         for iterable in over:
             # Which members are there depends on what was iterated (`[r for r in rows if …]`).
-            origins |= iterable.origins
+            origins |= frozenset(o for o in iterable.origins if o.kind != "dump") if filtered else iterable.origins
         return self.values.replace(result, origins=origins - {CONST} or origins)
 
     def _await(self, node: Any, state: State) -> Value:
@@ -766,7 +772,7 @@ class Evaluator:
                 return
             if obj.kind in ("row", "path", "part", "instance") and obj.origin is not None:
                 if event is None:
-                    event = self.event(Change, node, state, path, obj=oid, field=path, value=self.flat(state, value), op=op,
+                    event = self.event(Change, node, state, path, obj=oid, field=path, value=self.referred(state, value), op=op,
                                        base=frozenset((obj.origin, Origin("read", obj.read))) if obj.read is not None and obj.kind != "part"
                                        else frozenset((obj.origin,)), row=obj.read)
                 mark = (path, event.n)
@@ -782,6 +788,13 @@ class Evaluator:
                 # A change inside a field is derived from the rest of that field, which is written back with it.
                 event.value = self.values.replace(event.value, origins=event.value.origins | {obj.origin})
             path = (step,) + path
+
+    def referred(self, state: State, value: Value) -> Value:
+        """What a field holds now. Another row is only referred to: what is in it is not written."""
+        objs = [state.heap[oid] for oid in value.objs if oid in state.heap]
+        if objs and all(obj.kind in ("row", "new") or obj.kind == "instance" and self.orm_of_class(obj.cls) is not None or obj.kind == "path" and obj.model is not None for obj in objs):
+            return value
+        return self.flat(state, value)
 
     def overwritten(self, oid: int, obj: Obj, path: tuple, event: Change, state: State) -> Obj:
         """What was pending for a field is gone once the field is set to something that owes nothing to the object."""

@@ -187,6 +187,17 @@ class Test(Event):
         return f"{self.left!r} {self.op} {self.right!r}"
 
 
+class Dump(Event):
+    """A patch was written out with every field. label: name of its class; optional: may fields be left out (None: not known)?
+    handler: what the function around is, 'patch', 'put', 'keys' or ''."""
+
+    __slots__ = ("label", "optional", "handler")
+    kind = "dump"
+
+    def describe(self) -> str:
+        return f"{self.label} optional={self.optional} {self.handler}"
+
+
 class LockQuery(Event):
     """A query that would lock rows was built. used: it was run, or handed on."""
 

@@ -303,6 +303,9 @@ class Models:
             for step, value in (self.mapping_items(argument.value, state) or {}).items():
                 if step.startswith(("['", '["')):
                     self.put_attribute(this, step[2:-2], value, state, node, "assign")
+            dumped = self.dump_of_whole(argument.value, node, state)
+            if dumped is not None or any(o.kind == "dump" for o in argument.value.origins):
+                self.put_attribute(this, "<*>", dumped or argument.value, state, node, "assign")
 
     def object_set_write(self, oid: int, obj: Obj, entry: Any, spec: Any, bound: Any, args: Any, node: Any, state: State) -> Value:
         """`doc.set({…})`, `doc.update(inc__n=1)`: a statement that writes the object's row."""
@@ -332,6 +335,8 @@ class Models:
                 found.append((name, value))
         for argument in args.positional:
             mapping = self.mapping_items(argument.value, state)
+            if not mapping:
+                found.append(("?", self.flat(state, argument.value)))
             for step, value in (mapping or {}).items():
                 name = step[2:-2] if step.startswith(("['", '["')) else step
                 if name == "$set":

@@ -72,7 +72,8 @@ class Refiner(Mixing):
         if joined is not None:
             live = [s for s in others if s is not None]
             joined = joined.copy()
-            joined.control = frozenset().union(*(s.control for s in live))
+            # Which of the operands decided cannot be told: their tests hold on one way each.
+            joined.control = frozenset(o for s in live for o in s.control if o.kind != "test") | frozenset.intersection(*(s.control for s in live))
         self.asked = joined_codes(asked, node.op)
         return (current, joined) if node.op == "and" else (joined, current)
 
@@ -154,8 +155,26 @@ class Refiner(Mixing):
                 yes.held |= {lock}
                 no.held -= {lock}
 
+    def _made_here(self, value: Value, branch: Optional[State]) -> None:
+        """`if obj._state.adding`, `if not obj.pk`: on this branch the object has no row yet."""
+        if branch is None:
+            return
+        for origin in value.same:
+            steps = tuple(str(step) for step in origin.path[-2:])
+            cut = 2 if steps == ("_state", "adding") else 1 if steps[-1:] in (("pk",), ("id",)) else 0
+            if not cut:
+                continue
+            base = origin._replace(path=origin.path[:-cut])
+            for oid, obj in list(branch.heap.items()):
+                if obj.origin == base and obj.kind in ("row", "path", "instance") and obj.read is None:
+                    branch.put(oid, obj.but(new=True))
+
     def _truth(self, value: Value, yes: State, no: State) -> None:
         self._locked(value, yes, no)
+        if any(str(o.path[-1]) == "adding" for o in value.same if o.path):
+            self._made_here(value, yes)
+        elif any(str(o.path[-1]) in ("pk", "id") for o in value.same if o.path):
+            self._made_here(value, no)
         for origin in self._outcomes(value):
             last = str(origin.path[-1]) if origin.path else ""
             if last in _BAD_STEPS:
@@ -168,6 +187,8 @@ class Refiner(Mixing):
                 self._apply(origin, "won", yes, no)
 
     def _compared(self, left: Value, op: str, right: Value, yes: State, no: State) -> None:
+        if right.is_none and op in ("is", "==", "is not", "!="):
+            self._made_here(left, yes if op in ("is", "==") else no)
         if op in ("is", "==", "is not", "!=") and (right.is_none or right.literal in (True, False)):
             had = (right.literal in (True,)) == (op in ("is", "=="))
             self._locked(left, *((yes, no) if had else (no, yes)))
@@ -420,6 +441,9 @@ class Refiner(Mixing):
         """(value of the loop variable, key of the item origin or None when the loop counts attempts)."""
         if iterable.query is not None:
             iterable = self.evaluated_query(iterable, node, state)
+        pair = self.dump_iteration(iterable, node, state)
+        if pair is not None:
+            return pair, self.object_id_of(("item", id(node.at), self.frames[-1].calls))
         last = self.last_of(iterable, state)
         if last is not None:
             element = last

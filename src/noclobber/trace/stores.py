@@ -8,6 +8,7 @@ from __future__ import annotations
 from typing import Any, Optional
 
 from .blobs import Blobs, fits_only
+from .dumps import Dumps
 from .effects import Effects
 from .events import Precondition, Read, Record, Write
 from .objects import Obj, State
@@ -22,7 +23,7 @@ from .transactions import Transactions
 from .values import NOTHING, Lit, Origin, Value
 
 
-class Stores(Outcomes, Requests, Blobs, Transactions, Replays, Effects, SqlRunner, Managers, Orm):
+class Stores(Dumps, Outcomes, Requests, Blobs, Transactions, Replays, Effects, SqlRunner, Managers, Orm):
     """Mixin of Walker."""
 
     def fit(self, spec: Any, args: Any) -> Any:

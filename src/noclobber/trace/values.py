@@ -18,7 +18,7 @@ class Origin(NamedTuple):
 
     kind: 'read' (event n, path into its result), 'outcome' (what write n answered), 'param' (n = name of the parameter, path),
     'opaque' (result of unresolved call at site n), 'item' (the variable of loop n), 'exc' (exception of event n),
-    'const', 'random', 'clock', 'unknown', 'server' (a server-side expression such as F("n")).
+    'const', 'random', 'clock', 'unknown', 'server' (a server-side expression such as F("n")), 'dump' (a patch written out with every field, event n).
     """
 
     kind: str
@@ -35,7 +35,7 @@ class Origin(NamedTuple):
         return Origin(self.kind, self.n, self.path + (step,))
 
 
-_PATHLESS = frozenset(("const", "random", "clock", "unknown", "server"))
+_PATHLESS = frozenset(("const", "random", "clock", "unknown", "server", "dump"))
 #: Origins that never prove two values to be the same (DESIGN §2, Same record).
 NO_IDENTITY = frozenset(("const", "random", "clock", "unknown", "server"))
 

@@ -1,0 +1,97 @@
+"""Partial updates: a patch model that is written out with every field, the unset ones too."""
+from __future__ import annotations
+
+from typing import Any, Optional
+
+from . import ir
+from .events import Dump
+from .objects import State
+from .values import Origin, Value
+
+_METHODS = frozenset(("model_dump", "dict"))
+_EXCLUDING = frozenset(("exclude_unset", "exclude_none", "exclude_defaults", "include"))
+_MODEL_BASES = ("pydantic.", "sqlmodel.", "ninja.", "msgspec.")
+
+
+class Dumps:
+    """Mixin of Walker."""
+
+    def patch_class(self, value: Value) -> tuple:
+        """(is it a model of input data, has it fields that may be left out: True, False, None = not known, its name)."""
+        if value.query is not None or value.ref is not None or not value.typ:
+            return False, None, ""
+        if value.typ.startswith("class:"):
+            cls = self.ask.klass_of(value.typ)
+            if cls is None:
+                return False, None, ""
+            bases = cls.library_bases()
+            if not any(base.startswith(_MODEL_BASES) or base.rsplit(".", 1)[-1] in ("BaseModel", "Schema", "SQLModel") for base in bases):
+                # The base stands in another module: what it is cannot be told.
+                return (bool(bases) and self.orm_of_class(cls) is None and self.vocabulary.match("patch_class", cls.name)), None, cls.name
+            names = cls.field_names()
+            return True, any(_may_be_left_out(cls, name) for name in names), cls.name
+        name = value.typ.rsplit(".", 1)[-1]
+        return self.vocabulary.match("patch_class", name), None, name
+
+    def dump_method(self, receiver: Value, name: str, args: Any, node: Any, state: State) -> Optional[Value]:
+        """`patch.model_dump()`: a mapping of every field."""
+        if name not in _METHODS or args.positional or args.open_kwargs or any(k in _EXCLUDING and a.value.literal is not False for k, a in args.keywords):
+            return None
+        known, optional, label = self.patch_class(receiver)
+        if not known or optional is False:
+            return None
+        return self.dumped(receiver, label, optional, node, state)
+
+    def dumped(self, source: Value, label: str, optional: Optional[bool], node: Any, state: State) -> Value:
+        event = self.event(Dump, node, state, label=label, optional=optional, handler=self.handler_kind())
+        return self.values.make(source.origins | {Origin("dump", event.n)}, name=source.name)
+
+    def handler_kind(self) -> str:
+        """'patch' where the function around is a partial update by its decorator or name, 'put' where it replaces, '' else."""
+        for frame in reversed(self.frames):
+            info = getattr(frame.scope, "info", None)
+            for text in info.decorators if info is not None else ():
+                verb = text.split("(")[0].rsplit(".", 1)[-1].lower()
+                if verb in ("patch", "put", "post"):
+                    return "put" if verb == "post" else verb
+        for frame in reversed(self.frames):
+            if self.vocabulary.match("patch_function", frame.scope.name):
+                return "patch"
+        return ""
+
+    def dump_iteration(self, iterable: Value, node: Any, state: State) -> Optional[Value]:
+        """`for name, value in patch:` goes over every field of the model."""
+        known, optional, label = self.patch_class(iterable)
+        if not known or optional is False or not isinstance(node, ir.For) or not isinstance(node.target, (ir.TupleX, ir.ListX)) or len(node.target.items) != 2:
+            return None
+        value = self.dumped(iterable, label, optional, node.iter, state)
+        key = self.values.make(iterable.origins)
+        return self.container(node, "tuple", state, {"[0]": key, "[1]": value}, None, "dumppair")
+
+    def dump_of_whole(self, value: Value, node: Any, state: State) -> Optional[Value]:
+        """`vars(patch)`, `sqlmodel_update(patch)`."""
+        known, optional, label = self.patch_class(value)
+        if not known or optional is False:
+            return None
+        return self.dumped(value, label, optional, node, state)
+
+    def keyed_gets(self, node: Any, elt: Value, value: Value, state: State) -> Optional[Value]:
+        """`{field: args.get(field) for field in FIELDS}`: what was not sent becomes None."""
+        if node.kind != "dict" or len(node.generators) != 1 or node.generators[0].ifs or not isinstance(node.generators[0].target, ir.Name):
+            return None
+        call = node.value
+        name = node.generators[0].target.id
+        if not (isinstance(call, ir.Call) and isinstance(call.func, ir.Attr) and call.func.name == "get" and len(call.args) == 1
+                and isinstance(call.args[0].value, ir.Name) and call.args[0].value.id == name and isinstance(node.elt, ir.Name) and node.elt.id == name):
+            return None
+        event = self.event(Dump, node, state, label="", optional=None, handler=self.handler_kind() or "keys")
+        return self.values.replace(value, origins=value.origins | {Origin("dump", event.n)})
+
+
+def _may_be_left_out(cls: Any, name: str) -> bool:
+    """A field with None for what was not sent."""
+    text = cls.text_of(name)
+    if "=" not in text:
+        return False
+    default = text.partition("=")[2]
+    return "None" in default

@@ -1,0 +1,52 @@
+"""Partial updates that write every field of the patch, the unset ones as NULL."""
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Iterator, Optional
+
+from ..events import Change, Dump, Event, Trace
+from ..values import Origin
+from .tests import tests_before
+
+
+@dataclass(slots=True)
+class Patch:
+    dump: Dump
+    use: Event
+    label: str
+    doubts: frozenset
+
+
+def unset_written(trace: Trace) -> Iterator[Patch]:
+    for dump in trace.of("dump"):
+        if not _is_partial(trace, dump):
+            continue
+        origin = Origin("dump", dump.n)
+        use = next((event for event in trace.events if event.n != dump.n and _writes(event, origin) and not _asked(trace, event, origin)), None)
+        if use is not None:
+            label = use.record.label if use.kind == "write" else dump.label or "the row"
+            yield Patch(dump, use, label, frozenset() if dump.optional or dump.handler == "keys" else frozenset(("class-unknown",)))
+
+
+def _is_partial(trace: Trace, dump: Dump) -> bool:
+    named = bool(dump.label) and trace.match("partial_class", dump.label)
+    if dump.handler == "put":
+        return named
+    if dump.handler in ("patch", "keys"):
+        return True
+    return named or bool(dump.optional) and trace.match("patch_class", dump.label)
+
+
+def _writes(event: Event, origin: Origin) -> bool:
+    if isinstance(event, Change):
+        if origin not in event.value.origins or str(event.field[0]).startswith("["):
+            return False
+        return event.row is not None or any(base.kind in ("read", "opaque", "param") and base.n != "self" for base in event.base)
+    if event.kind != "write" or event.verb not in ("update", "upsert", "replace") or event.record.family not in ("orm", "sql"):
+        return False
+    return any(origin in value.origins for _, value in event.columns or ()) or origin in event.payload.origins and not event.changes
+
+
+def _asked(trace: Trace, event: Event, origin: Origin) -> bool:
+    """Is each value tested before it is written (`if value is not None`)?"""
+    return any(origin in test.left.origins or origin in test.right.origins for test, _ in tests_before(trace, event))
