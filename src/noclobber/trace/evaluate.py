@@ -288,9 +288,13 @@ class Evaluator:
 
     def as_object(self, value: Value, state: State) -> Value:
         """Give a value that was only an access path (a parameter, something unresolved) an object, so that its fields can be followed."""
-        if value.objs or len(value.origins) != 1 or value.ref is not None:
+        if value.objs or value.ref is not None:
             return value
-        (origin,) = value.origins
+        # What it is decides, where that is one thing; else the one thing that it comes from (a loop's variable is one of these).
+        own = value.same if len(value.same) == 1 else frozenset(o for o in value.origins if o.kind != "item")
+        if len(own) != 1:
+            return value
+        (origin,) = own
         if origin.kind in ("const", "unknown", "clock", "random", "server"):
             return value
         oid = self.object_id_of(("path", origin))

@@ -177,6 +177,23 @@ class Models:
             return True  # a declared column, or the one-side of a relation
         return not (name.endswith(("s", "_set", "_all")) and not name.endswith(("settings", "ss", "status", "options", "params", "attrs", "attributes", "kwargs", "details", "args", "tags", "extras", "properties")))
 
+    def row_of_view(self, receiver: Value, name: str, args: Any, node: Any, state: State) -> Optional[Value]:
+        """`self.get_object()` of a view: one row of what its get_queryset() gives, or of its `queryset`."""
+        from .calls import Arguments
+
+        if not self.vocabulary.match("row_getter", name) or args.positional:
+            return None
+        for oid in receiver.objs:
+            obj = state.heap.get(oid)
+            if obj is None or obj.kind != "instance" or obj.cls is None or isinstance(obj.cls, str):
+                continue
+            begin = obj.cls.method("get_queryset")
+            rows = self.call_scope(begin, Arguments(), node, state, receiver) if begin is not None and begin.key not in self.active else self.class_constant(obj.cls, "queryset", state)
+            if rows is not None and rows.query is not None and rows.query.verb == "select":
+                query = rows.query
+                return self.select_rows(self.values.replace(rows, query=query._replace(filters=query.filters + (("@view", "=", self.values.origin(obj.origin)),))), "one", node, state)
+        return None
+
     # --- queries that begin on the class -------------------------------------------------------------------------------------------
     def model_class_method(self, cls: Any, name: str, receiver: Value, args: Any, node: Any, state: State) -> Optional[Value]:
         """`Model.get(…)`, `Model.select()` of a class of the project."""

@@ -42,7 +42,7 @@ class Orm(Models):
             return self.values.make(base.origins | {SERVER}, ref=("column", base.ref[1], base.ref[2]))
         if kind == "class":
             cls = base.ref[1]
-            manager = self.manager_of(base, name)
+            manager = self.manager_of(base, name) or self.own_manager(base, name)
             if manager is not None:
                 return manager
             method = cls.method(name)
@@ -104,7 +104,32 @@ class Orm(Models):
             if own is None and not packages_of(fitting[0]) & imported:
                 flags.add("guess")
         entry = fitting[0]
-        return self.values.make(base.origins, query=Query((entry.kind, entry.id), "select", (base,), flags=frozenset(flags)), name=name)
+        query = Query((entry.kind, entry.id), "select", (base,), flags=frozenset(flags))
+        return self.values.make(base.origins, query=query, name=name)
+
+    def own_manager(self, base: Value, name: str) -> Optional[Value]:
+        """`Model.locked` where the class says that it is a manager of the project, whatever it is called."""
+        cls = base.ref[1]
+        entry = self.orm_of_class(cls)
+        if entry is None or not entry.fields.get("manager") or cls.field_call(name) is None:
+            return None
+        classes = self._classes_in(cls, name)
+        if not any(b.rstrip("()").rsplit(".", 1)[-1].endswith(("Manager", "QuerySet")) or ".from_queryset" in b for found in classes for b in found.library_bases()):
+            return None
+        return self.values.make(base.origins, query=Query((entry.kind, entry.id), "select", (base,), flags=frozenset(("manager", f"manager={name}"))), name=name)
+
+    def own_rows(self, receiver: Value, node: Any, state: State) -> Value:
+        """The rows that a manager of the project begins with, where it overrides get_queryset()."""
+        from .calls import Arguments
+
+        if "manager" not in receiver.query.flags:
+            return receiver
+        plain = self.values.replace(receiver, query=receiver.query._replace(flags=receiver.query.flags - {"manager"}))
+        begin = next((method for cls in self.manager_classes(receiver) for method in (cls.method("get_queryset"),) if method is not None), None)
+        if begin is None or begin.key in self.active:
+            return plain
+        rows = self.call_scope(begin, Arguments(), node, state, plain)
+        return rows if rows.query is not None and rows.query.verb == "select" else plain
 
     def guessed_again(self, receiver: Value, name: str, args: Any) -> Value:
         """A query of a class that was not found, begun by a manager that several ORMs have: a method that only another of them has says which."""
@@ -259,7 +284,7 @@ class Orm(Models):
             entry = self.query_entry(receiver)
         query = receiver.query
         if "manager" in query.flags:
-            receiver = self.values.replace(receiver, query=query._replace(flags=query.flags - {"manager"}))
+            receiver = self.own_rows(receiver, node, state)
             query = receiver.query
         specs = [s for s in entry.specs if s.signature.last == name and not (s.op in ("result", "run") and s.op != "result")] if entry is not None else []
         for spec in [s for s in specs if s.op in _QUERY_OPS]:
@@ -291,6 +316,8 @@ class Orm(Models):
 
     def q_chain(self, spec: Any, bound: Any, receiver: Value, args: Any, node: Any, state: State) -> Value:
         query = receiver.query
+        if spec.settings.get("rows") == "value" and args.get("flat") is not None and len(args.positional) == 1 and args.positional[0].value.text:
+            return self.values.replace(receiver, query=query._replace(flags=query.flags | {"flat:" + args.positional[0].value.text}))
         if spec.settings.get("writes") == "loaded columns":
             return self.values.replace(receiver, query=query._replace(flags=query.flags | {"partial"}))
         if spec.settings.get("refreshes"):
@@ -601,6 +628,10 @@ class Orm(Models):
             state.put(oid, Obj("path", origin, label=record.label, read=event.n))
             row = self.values.origin(origin, objs=frozenset((oid,)))
             return self.container(node, "list", state, {}, row, "rows") if how == "many" else row
+        flat = next((flag[5:] for flag in query.flags if flag.startswith("flat:")), None)
+        if flat is not None:
+            column = self.values.origin(Origin("read", event.n, (flat,)))
+            return self.container(node, "list", state, {}, column, "rows") if how == "many" else column
         row = self.row_object(value, event, node, state, session)
         if how == "many":
             return self.container(node, "list", state, {}, row, "rows")
@@ -791,7 +822,7 @@ class Orm(Models):
         label = obj.label or self.entity_label(entity, state)
         table = self.table_key(entity, state) if entity is not None else ((obj.cls.table_name() or obj.cls.type_name,) if obj.cls is not None and not isinstance(obj.cls, str)
                                                                           else (obj.cls,) if obj.cls else None)
-        key = (("pk", self.values.origin(obj.origin)),) if obj.origin is not None else ()
+        key = (("pk", self.values.origin(obj.origin.at("pk"))),) if obj.origin is not None else ()
         return Record("orm", entry.id, table, key, oid, label)
 
     def persist_object(self, oid: int, entry: Any, spec: Any, node: Any, state: State, columns: Optional[frozenset], doubt: str,

@@ -454,6 +454,8 @@ class Refiner(Mixing):
         origins = self.deep(state, element) | iterable.origins
         if any(o.kind in ("read", "param", "opaque", "outcome") for o in origins):
             key = self.object_id_of(("item", id(node.at), self.frames[-1].calls))
+            if isinstance(node, ir.For) and isinstance(node.target, ir.Name):
+                element = self.as_object(element, state)  # it may be a record whose fields are changed in the loop
             return self.values.replace(element, origins=(element.origins - {CONST}) | {Origin("item", key)}), key
         return element, None
 
@@ -598,7 +600,19 @@ class Refiner(Mixing):
                     state.put(oid, Obj("path", Origin("param", name), label=param.name, cls=cls))
                     value = self.values.replace(value, objs=frozenset((oid,)))
             env[param.name] = value
+        self.rows_handed_in(env, [param.name for param in params], prefix, state)
         return env
+
+    def rows_handed_in(self, env: dict, names: list, prefix: str, state: State) -> None:
+        """Parameters by which a framework hands a row in (`def handler(sender, instance, **kwargs)`): of that ORM, by their names only."""
+        for entry in self.vocabulary.entries("orm"):
+            for text in entry.fields.get("row_parameters", ()) or ():
+                wanted, _, row = text.partition(" -> ")
+                if row not in env or env[row].objs or env[row].typ or not set(wanted.split(", ")) <= set(names):
+                    continue
+                oid = self.object_id_of(("path", Origin("param", prefix + row)))
+                state.put(oid, Obj("path", Origin("param", prefix + row), label=row, model=((entry.kind, entry.id), None)))
+                env[row] = self.values.replace(env[row], objs=frozenset((oid,)))
 
     def self_object(self, scope: Any, state: State, init: bool = True) -> Value:
         oid = self.object_id_of(("self", scope.cls.type_name))

@@ -57,7 +57,7 @@ class Stores(Dumps, Outcomes, Requests, Blobs, Transactions, Replays, Effects, S
             return self.request_method(receiver, name, args, state)
         done = self.instance_method(receiver, name, args, node, state)
         if done is None:
-            done = self.related_query(receiver, name, args, node, state)
+            done = self.related_query(receiver, name, args, node, state) or self.row_of_view(receiver, name, args, node, state)
         if done is not None:
             return done
         specs: tuple = ()

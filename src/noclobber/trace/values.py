@@ -282,8 +282,8 @@ class Values:
 
 
 def identity(value: Value) -> frozenset:
-    """The origins that may prove identity: what the value equals, without constants, clocks and unknowns."""
-    return frozenset(o for o in value.same if o.kind not in NO_IDENTITY)
+    """The origins that may prove identity: what the value equals, without constants, clocks and unknowns. `row.id` is `row.pk`."""
+    return frozenset(o._replace(path=o.path[:-1] + ("pk",)) if o.path and o.path[-1] == "id" else o for o in value.same if o.kind not in NO_IDENTITY)
 
 
 def reads_of(value: Value) -> frozenset:
