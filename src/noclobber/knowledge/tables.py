@@ -334,6 +334,7 @@ TABLES: dict[str, Table] = {
             subscript=Field("str", "`Model[key]` loads a row", ("read",)),
             awaitable=Field("bool", "a query is run by awaiting it"),
             embedded=Field("bool", "attributes of attributes belong to the same document"),
+            row_objects=Field("list", "names under which some middleware holds a row: `flask_login.current_user`, `request.user`"),
             row_parameters=Field("list", "parameters by which a framework hands a row in: `sender, instance -> instance`"),
             item_changes=Field("bool", "a changed key of a mapping field is written alone"),
             related_managers=Field("bool", "the many-side of a relation is a query (`order.lines.all()`)"),

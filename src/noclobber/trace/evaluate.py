@@ -186,7 +186,8 @@ class Evaluator:
         """A name of the module, an import or a builtin."""
         found = self.ask.name(self.frames[-1].scope.module, name)
         if found is not None:
-            return self.named(found, name, state)
+            value = self.named(found, name, state)
+            return self.row_object_of(value.dotted, value, state) if value.dotted else value
         return self.values.origin(Origin("global", name), ref=("dotted", "builtins." + name), name=name)
 
     def imported(self, dotted: str) -> Value:
@@ -219,7 +220,8 @@ class Evaluator:
             found = self.typed_attribute(base, name, node, state)
             if found is not None:
                 return found
-        return self.extend(base, name, state, node)
+        value = self.extend(base, name, state, node)
+        return self.row_object_of(f"{base.name}.{name}", value, state) if base.name else value
 
     def extend(self, base: Value, step: str, state: State, node: Any = None) -> Value:
         """The part `step` of a value nothing more is known of."""

@@ -140,6 +140,32 @@ class Models:
                 return None  # a plain column
         return entry, None
 
+    def related_element(self, iterable: Value, element: Value, state: State) -> None:
+        """`for line in order.lines:`: each is a row of the related class."""
+        for oid in iterable.objs:
+            obj = state.heap.get(oid)
+            owner = state.heap.get(obj.parent[0]) if obj is not None and obj.parent is not None else None
+            if owner is None or obj.model is None or obj.cls is None:
+                continue
+            cls = self.model_class(owner)
+            if cls is None or not self.is_relation_field(cls, obj.parent[1]):
+                continue
+            for inner in element.objs:
+                current = state.heap.get(inner)
+                if current is not None and current.kind == "path" and current.model is None:
+                    state.put(inner, current.but(model=obj.model, cls=obj.cls, session=obj.session, label=self.entity_label(obj.model[1], state)))
+
+    def row_object_of(self, name: str, value: Value, state: State) -> Value:
+        """`flask_login.current_user`, `request.user`: a row that some middleware has loaded."""
+        known = self.vocabulary.listed("row_objects", name)
+        if not known or value.objs or len(value.same) != 1:
+            return value
+        (origin,) = value.same
+        oid = self.object_id_of(("path", origin))
+        if oid not in state.heap:
+            state.put(oid, Obj("path", origin, label=name.rsplit(".", 1)[-1], model=((known[0].kind, known[0].id), None)))
+        return self.values.replace(value, objs=frozenset((oid,)), ref=None)
+
     def related_query(self, receiver: Value, name: str, args: Any, node: Any, state: State) -> Optional[Value]:
         """`order.lines.filter(…)`: a query of the rows that belong to a row; None: it is none."""
         for oid in receiver.objs:

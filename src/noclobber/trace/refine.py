@@ -456,6 +456,7 @@ class Refiner(Mixing):
             key = self.object_id_of(("item", id(node.at), self.frames[-1].calls))
             if isinstance(node, ir.For) and isinstance(node.target, ir.Name):
                 element = self.as_object(element, state)  # it may be a record whose fields are changed in the loop
+                self.related_element(iterable, element, state)
             return self.values.replace(element, origins=(element.origins - {CONST}) | {Origin("item", key)}), key
         return element, None
 
