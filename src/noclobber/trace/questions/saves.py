@@ -45,8 +45,19 @@ def full_saves(trace: Trace) -> Iterator[FullSave]:
         if read is None and any(lock.kind in GUARDS for lock in write.ctx.held):
             continue
         first = read.n if read is not None else -1
-        between = next((event for event in trace.events[first + 1:write.n] if _waits(event)), None)
+        between = next((event for event in trace.events[first + 1:write.n] if _waits(event) and on_one_way(event, write)), None)
         yield FullSave(write, fields, anchor(write, changes[0]), read, between, frozenset(("process-lock",)) if any(lock.kind == "process" for lock in write.ctx.held) else frozenset())
+
+
+def on_one_way(event: Event, write: Event) -> bool:
+    """Can both happen in one run? Not where the one needs a test's true branch and the other its false one."""
+    mine = {(o.n, o.path) for o in event.ctx.control if o.kind == "test"}
+    other = {(o.n, o.path) for o in write.ctx.control if o.kind == "test"}
+    for n, branch in mine:
+        against = (n, ("no",) if branch == ("yes",) else ("yes",))
+        if against in other and against not in mine and (n, branch) not in other:
+            return False
+    return True
 
 
 def _waits(event: Event) -> bool:

@@ -56,7 +56,8 @@ def _of_changes(trace: Trace, write: Write, match: Match) -> Iterator[Transition
         if loaded is not None:
             tests += filtered_by(trace, loaded)
         for tested in tests:
-            if not decides(trace, tested, str(path[0]), change.value, change, write, match):
+            doubts = decides(trace, tested, str(path[0]), change.value, change, write, match)
+            if doubts is None:
                 continue
             start = loaded if loaded is not None else tested.test or change
             last = change if write.unit else None
@@ -64,7 +65,7 @@ def _of_changes(trace: Trace, write: Write, match: Match) -> Iterator[Transition
             if guard is not None:
                 break
             yield Transition(tested, write, str(path[0]), write.record.label, change.site if write.unit else anchor(write, change), start, loaded, change,
-                             frozenset(), "transition" if write.unit else "", stale_lock(trace, loaded, write, change))
+                             doubts, "transition" if write.unit else "", stale_lock(trace, loaded, write, change))
             return
 
 
@@ -78,16 +79,40 @@ def _of_statement(trace: Trace, write: Write, match: Match) -> Iterator[Transiti
             continue
         for tested in (*tests_of_field(trace, {Origin("read", read.n)}, write), *filtered_by(trace, read)):
             for column, value in write.columns or (("", None),):
-                if column in write.self_columns or not decides(trace, tested, column, value, write, write, match):
+                doubts = decides(trace, tested, column, value, write, write, match) if column not in write.self_columns else None
+                if doubts is None:
                     continue
                 if guard_between(trace, read, write) is not None:
                     return
-                yield Transition(tested, write, column, write.record.label, write.site, read, read, None, frozenset(("maybe-same",)) if answer == MAYBE else frozenset(), "")
+                yield Transition(tested, write, column, write.record.label, write.site, read, read, None, doubts | ({"maybe-same"} if answer == MAYBE else frozenset()), "")
                 return
 
 
-def decides(trace: Trace, tested: Tested, column: str, value: Optional[Value], at: Event, write: Write, match: Match) -> bool:
-    """Does this write depend on that test so that two who both pass it do harm? value: what is written; None: everything goes (DELETE)."""
+def decides(trace: Trace, tested: Tested, column: str, value: Optional[Value], at: Event, write: Write, match: Match) -> Optional[frozenset]:
+    """The doubts when this write depends on that test so that two who both pass it do harm; None: it does not. value: what is written; None:
+    everything goes (DELETE)."""
+    if any(name.removesuffix(" in") == tested.column for name, _ in write.record.key) or any(p.column == tested.column for p in write.preconditions):
+        return None  # the write's own condition repeats it
+    if _same_field(trace, tested, column, value, write, match):
+        return frozenset()
+    if tested.test is None or value is None or column == tested.column or column in _STAMPS or match("version_column", column):
+        return None
+    state = match("state_column", tested.column) or match("quota_column", tested.column)
+    if not state or tested.right is None or tested.op in ("truth", "empty") or not is_constant(tested.right) or tested.right.is_none:
+        return None
+    changed = {str(path[0]) for _, path in write.changes} or {name for name, _ in write.columns or ()}
+    if tested.column in changed or SERVER in value.origins:
+        return None
+    # Another column, under a state: a plain state word counts, a flag hardly.
+    flag = isinstance(tested.right.literal, bool)
+    return frozenset(("other-column",)) if flag or tested.negative else frozenset()
+
+
+#: Columns that only say when something was touched.
+_STAMPS = frozenset(("updated_at", "modified_at", "last_seen", "last_used", "last_used_at", "last_activity", "last_login", "updated", "modified", "seen_at"))
+
+
+def _same_field(trace: Trace, tested: Tested, column: str, value: Optional[Value], write: Write, match: Match) -> bool:
     name = tested.column
     state = match("state_column", name)
     claim = match("claim_column", name)
