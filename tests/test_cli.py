@@ -333,10 +333,10 @@ TRY = "\nTry: noclobber check --help"
             "no file that could not be analysed can be ignored; exclude the file instead (RMW001)",
         ),
         (
-            ["check", "--output-format", "sarif"],
-            "option `--output-format` must be one of full, concise, json, not `sarif`",
+            ["check", "--output-format", "pdf"],
+            "option `--output-format` must be one of full, concise, grouped, json, jsonl, sarif, github, gitlab, junit, rdjson, html, not `pdf`",
         ),
-        (["check", "--output", "sarif=x"], "option `--output` must name one of full, concise, json, not `sarif`"),
+        (["check", "--output", "pdf=x"], "option `--output` must name one of full, concise, grouped, json, jsonl, sarif, github, gitlab, junit, rdjson, html, not `pdf`"),
         (["check", "--output", "json"], "option `--output` needs FORMAT=FILE, not `json`"),
         (
             ["check", "--min-confidence", "hihg"],

@@ -381,4 +381,4 @@ def test_plain_text_imports_no_rich() -> None:
 
 def test_unknown_format() -> None:
     with pytest.raises(KeyError):
-        report.write("sarif", judge(), io.StringIO(), {}.get)
+        report.write("pdf", judge(), io.StringIO(), {}.get)

@@ -250,6 +250,17 @@ def fingerprint(finding: Finding, group: str, path: str | None = None) -> str:
     return digest.hexdigest()
 
 
+def content_hash(finding: Finding, group: str) -> str:
+    """12 hex digits of record, write and group: the finding wherever its function and file have gone."""
+    import hashlib
+
+    write = finding.write_text or next((r.source for r in finding.related if r.role == "write"), "") or finding.message
+    digest = hashlib.blake2b(digest_size=6)
+    for part in (normalised(finding.record), normalised(write), group):
+        digest.update(part.encode("utf-8", "surrogatepass") + b"\0")
+    return digest.hexdigest()
+
+
 def normalised(code: str) -> str:
     """Code without what a formatter changes: blanks, line breaks, comments, trailing commas, the kind of quotes.
 

@@ -5,7 +5,7 @@ selected, grouping by write, precedence, suppressions, (baseline,) severity. It 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
@@ -13,6 +13,7 @@ from noclobber import knowledge
 from noclobber.finding import CAPS, CONFIDENCES, DOUBTS, SEVERITIES, Failure, Finding, Place, fingerprint, interleaving
 
 if TYPE_CHECKING:
+    from noclobber.baseline import Entry, Known
     from noclobber.suppress import Pragma, Pragmas
 
 DOCS = "https://github.com/noclobber/noclobber/blob/main/rules/catalog/{slug}.md"
@@ -28,6 +29,7 @@ class Summary:
     findings: dict[str, int] = field(default_factory=lambda: {"error": 0, "warning": 0, "info": 0})
     suppressed: int = 0
     baselined: int = 0
+    older: int = 0
     fixable: int = 0
     unsafe_fixable: int = 0
     hidden: Counter[str] = field(default_factory=Counter)
@@ -40,7 +42,7 @@ class Summary:
 @dataclass
 class Settled:
     """`findings`: what is shown, sorted by path, line, column, code; failures are among them. `suppressed`: silenced by
-    a comment. `errors`: the failures alone. `failing`: how many findings are at or above their directory's `fail-on`.
+    a comment. `errors`: the failures alone. `stale`: (file, entry, number) of baseline entries that nothing matched. `failing`: how many findings are at or above their directory's `fail-on`.
     `pages`: slug → page.
     """
 
@@ -50,19 +52,42 @@ class Settled:
     failing: int
     summary: Summary
     pages: Mapping[str, Any]
+    stale: tuple[tuple[str, Entry, int], ...] = ()
+    judged: tuple[tuple[Finding, str, str], ...] = ()
 
     @property
     def internal_error(self) -> bool:
         return any(error.code == "RMW009" for error in self.errors)
 
 
-def settle(items: Iterable[Any], rules: Any = None, *, no_ignores: bool = False, whole: bool = False) -> Settled:
+@dataclass
+class Baselines:
+    """Known findings to subtract: `of(config)` gives the absolute path of the file in force there, or ""; `known`: file → entries.
+
+    `path(shown, file)`: a shown path as the file names it.
+    """
+
+    of: Callable[[Any], str]
+    known: Mapping[str, Known]
+    path: Callable[[str, str], str]
+
+
+def settle(
+    items: Iterable[Any],
+    rules: Any = None,
+    *,
+    no_ignores: bool = False,
+    whole: bool = False,
+    baselines: Baselines | None = None,
+    only_new: Callable[[list[Finding]], list[bool]] | None = None,
+) -> Settled:
     """Decide what is shown.
 
     `items`: one for each file, with `result` (FileResult), `config` (config.Config), `pragmas`, `noqa` (line →
     suppress.Noqa); `engine.Item` is made for it. `rules`: knowledge.Knowledge (default: the loaded one). `no_ignores`:
     comments do not count. `whole`: the run covered the whole project, so comments for rules of project scope can be
-    judged.
+    judged. `baselines`: known findings. `only_new(findings)`: whether each is new against another revision; the others are
+    counted only.
     """
     rules = rules or knowledge.load()
     summary = Summary()
@@ -70,6 +95,7 @@ def settle(items: Iterable[Any], rules: Any = None, *, no_ignores: bool = False,
     silenced: list[Finding] = []
     errors: list[Failure] = []
     failing = 0
+    standing: list[tuple[Finding, Any]] = []
     for item in items:
         summary.files += 1
         # The analysis counts the lines of the scopes that it looked into; a file without any was only sieved.
@@ -79,18 +105,51 @@ def settle(items: Iterable[Any], rules: Any = None, *, no_ignores: bool = False,
         errors += failures
         summary.failed += bool(failures)
         silenced += hushed
-        for finding in kept:
-            shown.append(finding)
-            summary.findings[finding.severity] += 1
-            summary.fixable += finding.fix is not None and finding.fix.applicability == "safe"
-            summary.unsafe_fixable += finding.fix is not None and finding.fix.applicability == "unsafe"
-            fail_on = item.config.settings.fail_on
-            failing += fail_on != "never" and SEVERITIES.index(finding.severity) >= SEVERITIES.index(fail_on)
+        standing += [(finding, item.config) for finding in kept]
+    stale: list[tuple[str, Entry, int]] = []
+    judged: list[tuple[Finding, str, str]] = []
+    if baselines is not None:
+        standing, stale, judged = _without_known(standing, baselines, summary)
+    if only_new is not None:
+        new = only_new([finding for finding, _ in standing])
+        summary.older += new.count(False)
+        standing = [pair for pair, is_new in zip(standing, new) if is_new]
+    for finding, config in standing:
+        shown.append(finding)
+        summary.findings[finding.severity] += 1
+        summary.fixable += finding.fix is not None and finding.fix.applicability == "safe"
+        summary.unsafe_fixable += finding.fix is not None and finding.fix.applicability == "unsafe"
+        fail_on = config.settings.fail_on
+        failing += fail_on != "never" and SEVERITIES.index(finding.severity) >= SEVERITIES.index(fail_on)
     summary.suppressed = len(silenced)
     shown.sort(key=_position)
     silenced.sort(key=_position)
     errors.sort(key=lambda error: (error.path, error.line, error.code))
-    return Settled(tuple(shown), tuple(silenced), tuple(errors), failing, summary, rules.pages)
+    return Settled(tuple(shown), tuple(silenced), tuple(errors), failing, summary, rules.pages, tuple(stale), tuple(judged))
+
+
+def _without_known(
+    standing: list[tuple[Finding, Any]], baselines: Baselines, summary: Summary
+) -> tuple[list[tuple[Finding, Any]], list[tuple[str, Entry, int]], list[tuple[Finding, str, str]]]:
+    """(what is not known before, entries that nothing matched, (finding, file, path in it) of all that a file could hold)."""
+    by_file: dict[str, list[int]] = {file: [] for file in baselines.known}
+    judged = []
+    for number, (finding, config) in enumerate(standing):
+        file = baselines.of(config)
+        if file:
+            by_file.setdefault(file, []).append(number)
+            judged.append((finding, file, baselines.path(finding.path, file)))
+    hidden: set[int] = set()
+    stale: list[tuple[str, Entry, int]] = []
+    for file, numbers in by_file.items():
+        known = baselines.known.get(file)
+        if known is None:
+            continue
+        answers, left = known.split([(standing[n][0], baselines.path(standing[n][0].path, file)) for n in numbers])
+        hidden.update(number for number, is_known in zip(numbers, answers) if is_known)
+        stale += [(file, entry, count) for entry, count in left]
+    summary.baselined += len(hidden)
+    return [pair for number, pair in enumerate(standing) if number not in hidden], stale, judged
 
 
 def _position(finding: Finding) -> tuple[str, int, int, str]:
@@ -141,7 +200,7 @@ def _file(
         comment = None if no_ignores or reason else item.noqa.get(finding.place.line)
         if comment is not None and comment.silences(finding.code, config.settings.respect_noqa):
             reason = ("noqa", "", finding.place.line)
-        finding = _dressed(finding, rules.pages[finding.name], config)
+        finding = dressed(finding, rules.pages[finding.name], config)
         if SEVERITIES.index(finding.severity) < SEVERITIES.index(config.settings.min_severity):
             summary.hidden["severity"] += 1
         elif reason is None:
@@ -155,7 +214,7 @@ def _file(
         for finding in _own_findings(item, pragmas, rules, config, whole):
             take(finding)
     shown += [
-        _dressed(failed(failure, rules), rules.pages[rules.by_code[failure.code].slug], config) for failure in failures
+        dressed(failed(failure, rules), rules.pages[rules.by_code[failure.code].slug], config) for failure in failures
     ]
     return shown, silenced
 
@@ -222,7 +281,8 @@ def failed(failure: Failure, rules: Any) -> Finding:
     )
 
 
-def _dressed(finding: Finding, page: Any, config: Any) -> Finding:
+def dressed(finding: Finding, page: Any, config: Any) -> Finding:
+    """The finding with what its page and the settings say of it."""
     severity = page.variants[finding.variant][1] if finding.variant else page.severity
     return replace(
         finding,

@@ -26,6 +26,7 @@ def parser() -> Parser:
         "force-exclude": "files",
         "respect-gitignore": "files",
         "fail-on": "gate",
+        "baseline": "gate",
         "require-reason": "suppressions",
         "output-format": "output",
     }
@@ -43,6 +44,8 @@ def parser() -> Parser:
                 help=argparse.SUPPRESS if not row.default else f"not: {row.help}",
                 **default,
             )
+        elif row.kind == "string":
+            group.add_argument(row.flag, metavar="FILE", help=row.help, **default)
         elif row.kind == "choice":
             group.add_argument(
                 row.flag, metavar="|".join(row.choices), help=f"{row.help} (default: {row.default})", **default
@@ -81,6 +84,14 @@ def parser() -> Parser:
         default=0,
         help="how many findings at or above --fail-on are let through",
     )
+    add("--no-baseline", action="store_true", help="as if there were no baseline")
+    add("--diff-base", metavar="REF|auto", help="only what is new against the commit that HEAD and REF have in common")
+    add(
+        "--diff-scope",
+        choices=("new", "touched", "files"),
+        default="new",
+        help="touched: also old findings on edited lines; files: everything in changed files",
+    )
     add = groups["suppressions"].add_argument
     add("--no-ignores", action="store_true", help="as if there were no suppressing comments")
     add("--show-suppressed", action="store_true", help="print suppressed findings too")
@@ -106,7 +117,8 @@ def parser() -> Parser:
     return cli
 
 
-def _jobs(text: str) -> int | None:
+def jobs_of(text: str) -> int | None:
+    """The number of processes that `-j` asks for; None: as the engine thinks. Raises Failed."""
     if text == "auto":
         return None
     if not text.isascii() or not text.isdigit() or int(text) < 1:
@@ -132,7 +144,7 @@ def _outputs(texts: Sequence[str]) -> list[tuple[str, str]]:
 
 def run(arguments: list[str]) -> int:
     options = parser().parse(arguments)
-    jobs = _jobs(options.jobs)
+    jobs = jobs_of(options.jobs)
     outputs = _outputs(options.output)
     resolver = make_resolver(options)
     paths = list(options.paths)
@@ -160,7 +172,17 @@ def run(arguments: list[str]) -> int:
     finally:
         if progress:
             progress.clear()
-    settled = verdict.settle(run.items, no_ignores=options.no_ignores, whole=run.whole)
+    only_new = None
+    if options.diff_base:
+        from noclobber.cli.diff import comparison
+
+        only_new = comparison(options.diff_base, options.diff_scope, paths, resolver, jobs)
+    known = None
+    if not options.no_baseline and any(item.config.settings.baseline for item in run.items):
+        from noclobber.cli.known import baselines
+
+        known = baselines([item.config for item in run.items], run.cwd)
+    settled = verdict.settle(run.items, no_ignores=options.no_ignores, whole=run.whole, baselines=known, only_new=only_new)
     settled.errors += tuple(Failure("RMW009", path, 0, reason) for path, reason in run.missing)
     numbers = settled.summary
     numbers.failed += len(run.missing)
@@ -180,7 +202,10 @@ def run(arguments: list[str]) -> int:
         if run.excluded:
             complain(f"{run.excluded} file{'s' if run.excluded != 1 else ''} excluded by configuration")
 
-    _print(settled, run, main_config.settings.output_format, options)
+    shown_as = main_config.settings.output_format
+    _print(settled, run, shown_as, options)
+    if "github" in (shown_as, *(name for name, _ in outputs)):
+        _step_summary(settled, run)
     for name, file in outputs:
         _write_file(name, file, settled, run, options)
     if options.profile:
@@ -209,6 +234,8 @@ def _print(settled: Any, run: Any, name: str, options: argparse.Namespace) -> No
             seconds=run.seconds,
             footer=numbers,
             details=options.verbose,
+            cwd=run.cwd,
+            root=_root(run.cwd),
         ),
     )
     sys.stdout.flush()
@@ -218,6 +245,28 @@ def _print(settled: Any, run: Any, name: str, options: argparse.Namespace) -> No
             print(line, file=where)
     if numbers and not human:
         print(report.summary(settled, run.seconds, details=options.verbose), file=sys.stderr)
+
+
+def _root(cwd: str) -> str:
+    """What machines' paths are relative to: the repository's root, else the working directory."""
+    from noclobber.git import root_of
+
+    return root_of(cwd) or cwd
+
+
+def _step_summary(settled: Any, run: Any) -> None:
+    """GitHub Actions shows this file with the job; several steps append to it."""
+    file = os.environ.get("GITHUB_STEP_SUMMARY")
+    if not file:
+        return
+    from noclobber import report
+    from noclobber.report import github
+
+    try:
+        with open(file, "a", encoding="utf-8", errors="backslashreplace", newline="\n") as stream:
+            stream.write(github.step_summary(settled, report.Options(seconds=run.seconds)))
+    except OSError as error:
+        print(f"noclobber: warning: cannot write {file}: {(error.strerror or str(error)).lower()}", file=sys.stderr)
 
 
 def _write_file(name: str, file: str, settled: Any, run: Any, options: argparse.Namespace) -> None:
@@ -230,7 +279,7 @@ def _write_file(name: str, file: str, settled: Any, run: Any, options: argparse.
                 settled,
                 stream,
                 run.lines,
-                report.Options(show_suppressed=options.show_suppressed, seconds=run.seconds),
+                report.Options(show_suppressed=options.show_suppressed, seconds=run.seconds, cwd=run.cwd, root=_root(run.cwd)),
             )
     except OSError as error:
         raise Failed(f"cannot write {file}: {(error.strerror or str(error)).lower()}") from None

@@ -16,6 +16,7 @@ PIPE = 141
 
 COMMANDS = {
     "check": "look for lost updates in files and folders",
+    "baseline": "create, check or prune the file of known findings",
     "rule": "explain a rule",
     "rules": "list the rules",
     "config": "show the settings in force, and where each comes from",

@@ -133,13 +133,19 @@ class Settings:
     extend_exclude: tuple[str, ...] = _setting((), "globs", "what to leave out besides", flag=True)
     force_exclude: bool = _setting(False, "bool", "exclude also what is named on the command line", flag=True)
     respect_gitignore: bool = _setting(True, "bool", "leave out what git ignores", flag=True)
-    baseline: str = _setting("", "string", "file of known findings")
+    baseline: str = _setting("", "string", "file of known findings, relative to this one", flag=True)
     require_reason: bool = _setting(False, "bool", "report suppressions without a reason", flag=True)
     respect_noqa: str = _setting("codes", "choice", "which `# noqa` comments count", ("codes", "all", "none"))
     severity: dict[str, str] = _setting({}, "severities", "rule = severity", SEVERITIES)
     per_file_ignores: dict[str, tuple[str, ...]] = _setting({}, "ignores", "glob = rules to leave out there", flag=True)
     output_format: str = _setting(
-        "full", "choice", "how findings are printed", ("full", "concise", "json"), True, "NOCLOBBER_OUTPUT_FORMAT"
+        "full",
+        "choice",
+        "how findings are printed",
+        # those of report.FORMATS, which a test compares: settings must not load what prints
+        ("full", "concise", "grouped", "json", "jsonl", "sarif", "github", "gitlab", "junit", "rdjson", "html"),
+        True,
+        "NOCLOBBER_OUTPUT_FORMAT",
     )
     vocabulary: tuple[str, ...] = _setting((), "paths", "files that describe stores, effects, locks, retries, tools")
     store: tuple[dict, ...] = _setting((), "tables", "stores of this project")

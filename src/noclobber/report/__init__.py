@@ -9,8 +9,8 @@ from dataclasses import dataclass
 from typing import Any, TextIO
 
 #: Formats that `--output-format` knows. Machine formats have stdout for themselves: the summary goes to stderr.
-FORMATS = ("full", "concise", "json")
-HUMAN = ("full",)
+FORMATS = ("full", "concise", "grouped", "json", "jsonl", "sarif", "github", "gitlab", "junit", "rdjson", "html")
+HUMAN = ("full", "grouped")
 
 Lines = Callable[[str], "Sequence[str] | None"]
 #: One line of output: (text, style) pieces. Styles are names of `STYLES`.
@@ -32,13 +32,16 @@ STYLES = {
 @dataclass(frozen=True)
 class Options:
     """How to print. `seconds`: how long the run took. `footer`: end with the line of numbers; `details`: with what was
-    hidden."""
+    hidden. `cwd`, `root`: absolute; what shown paths are relative to, and the repository's root ("": the same).
+    """
 
     color: bool = False
     show_suppressed: bool = False
     seconds: float | None = None
     footer: bool = True
     details: bool = False
+    cwd: str = ""
+    root: str = ""
 
 
 def write(name: str, settled: Any, stream: TextIO, lines: Lines, options: Options = Options()) -> None:
@@ -126,6 +129,8 @@ def summary(settled: Any, seconds: float | None = None, *, details: bool = False
         parts.append("no findings")
     if numbers.baselined:
         parts.append(f"{numbers.baselined} baselined")
+    if numbers.older:
+        parts.append(f"{numbers.older} older")
     if numbers.suppressed:
         parts.append(f"{numbers.suppressed} suppressed")
     if numbers.fixable or numbers.unsafe_fixable:
