@@ -258,6 +258,10 @@ class Tools:
             self.expose(ref[1], exposure, state)
         elif ref[0] == "function":
             self.tooling.add(exposure._replace(scope=ref[1]))
+        elif ref[0] == "dotted":
+            found = self.ask.dotted(ref[1])
+            if found is not None and found[0] == "function":
+                self.tooling.add(exposure._replace(scope=found[1]))
         elif ref[0] == "local" and len(self.frames) == 1:
             self.inner.append((func, exposure, state.copy()))
         elif ref[0] == "method":

@@ -89,7 +89,7 @@ def _given(tool: Tool, write: Write, box: Toolbox) -> Iterator[str]:
     trace = tool.body.trace
     keys = {o for _, value in write.record.key for o in value.same if o.kind == "param"}
     names = {column for column, _ in write.record.key}
-    if write.columns is not None:
+    if write.columns:
         parts = [(name, value) for name, value in write.columns if name not in names and not box.is_version(name) and name not in write.self_columns - write.fallbacks]
     elif write.changes:
         parts = [(str(path[0]), trace.events[n].value) for n, path in sorted(write.changes) if trace.events[n].kind == "change"]
@@ -108,7 +108,7 @@ def _label(origin: Origin) -> str:
 def _content(trace: Trace, write: Write, origin: Origin, box: Toolbox) -> bool:
     """Is it what the tool itself read of the record, beside its version?"""
     if origin.kind != "read":
-        return origin.kind == "outcome" and False
+        return False
     event = trace.events[origin.n]
     if not isinstance(event, Read) or any(box.is_version(str(step).strip("[]'\"()")) for step in origin.path):
         return False
@@ -257,6 +257,10 @@ _DOCUMENTS = frozenset((
 ))
 
 
+#: Calls of document stores that put a new document in the place of the old one.
+_REPLACING = frozenset(("replace_one", "find_one_and_replace", "replace_item", "put_item", "upsert_item"))
+
+
 def whole(tool: Tool, found: ModelWrite, box: Toolbox) -> str:
     """Why the write replaces the complete record, in words; '' when it does not."""
     write = found.write
@@ -264,7 +268,7 @@ def whole(tool: Tool, found: ModelWrite, box: Toolbox) -> str:
         return ""
     if tool.whole and _one_document(tool, write):
         return "its description asks for all of it"
-    if write.verb == "replace" and write.call not in ("patch",) and not _is_part(write):
+    if (write.verb == "replace" or write.call in _REPLACING) and write.call != "patch" and not _is_part(write):
         if write.record.family == "key" and not _holds_document(tool, write):
             return ""
         return "its write replaces everything"
