@@ -51,7 +51,11 @@ def from_model(tool: Tool, origin: Origin) -> bool:
     """Does the model give this value? Of a raw schema's handler everything does that is not its object's."""
     if origin.kind == "param":
         return origin.n != tool.body.own if tool.raw else any(origin.n == p.name for p in tool.visible)
-    return tool.raw and origin.kind in ("opaque", "item") and bool(origin.path)
+    return tool.raw and origin.kind in ("opaque", "item") and any(str(step) in _GIVEN for step in origin.path)
+
+
+#: Where a model's answer keeps the arguments of a call, for handlers that take the answer apart themselves.
+_GIVEN = frozenset(("arguments", "input", "args", "['arguments']", "['input']", "['args']"))
 
 
 def model_writes(tool: Tool, box: Toolbox) -> Iterator[ModelWrite]:
@@ -87,7 +91,7 @@ def _keyed(tool: Tool, write: Write) -> bool:
 def _given(tool: Tool, write: Write, box: Toolbox) -> Iterator[str]:
     """Names of the written parts that are what the model gave, not made of the record as the tool has just read it."""
     trace = tool.body.trace
-    keys = {o for _, value in write.record.key for o in value.same if o.kind == "param"}
+    keys = {_plain(o) for _, value in write.record.key for o in value.origins if o.kind == "param"}
     names = {column for column, _ in write.record.key}
     if write.columns:
         parts = [(name, value) for name, value in write.columns if name not in names and not box.is_version(name) and name not in write.self_columns - write.fallbacks]
@@ -96,9 +100,14 @@ def _given(tool: Tool, write: Write, box: Toolbox) -> Iterator[str]:
     else:
         parts = [("", value) for value in write.leaves or (write.payload,)]
     for name, value in parts:
-        given = {o for o in value.origins if from_model(tool, o)} - keys
+        given = {o for o in value.origins if from_model(tool, o) and _plain(o) not in keys}
         if given and (given & value.same or not any(_content(trace, write, o, box) for o in value.origins)):
             yield name or _label(sorted(given, key=str)[0])
+
+
+def _plain(origin: Origin) -> Origin:
+    """Without the mark of an opaque call: what a helper makes of the key is no new value."""
+    return origin._replace(path=tuple(step for step in origin.path if step not in ("()", "(.)")))
 
 
 def _label(origin: Origin) -> str:
