@@ -798,7 +798,7 @@ class Evaluator:
     def referred(self, state: State, value: Value) -> Value:
         """What a field holds now. Another row is only referred to: what is in it is not written."""
         objs = [state.heap[oid] for oid in value.objs if oid in state.heap]
-        if objs and all(obj.kind in ("row", "new") or obj.kind == "instance" and self.orm_of_class(obj.cls) is not None or obj.kind == "path" and obj.model is not None for obj in objs):
+        if objs and all(obj.kind in ("row", "new") or obj.kind == "instance" and self.orm_of_class(obj.cls) is not None or obj.kind in ("path", "part") and obj.model is not None for obj in objs):
             return value
         return self.flat(state, value)
 

@@ -780,8 +780,8 @@ class Orm(Models):
             if entry is None:
                 continue
             for spec in entry.specs:
-                if spec.signature.last != name or spec.op not in _OBJECT_OPS:
-                    continue
+                if spec.signature.last != name or spec.op not in _OBJECT_OPS or spec.op == "set_write" and entry.fields.get("related_managers"):
+                    continue  # `order.lines.update(…)` is of other rows
                 if spec.signature.param("instance") is not None or spec.signature.param("entity") is not None:
                     continue
                 bound = self.fit(spec, args)

@@ -100,6 +100,8 @@ def _looked_for(trace: Trace, write: Write) -> Optional[Create]:
             for origin in side.same or (side.origins if way == "empty" and side.objs else ()):
                 read = reads.get(origin.n) if origin.kind == "read" and _whole(trace, origin) else None
                 how = _meaning(way, other, read) if read is not None else None
+                if how == "bound" and other is not None and any(o.kind == "read" and o.n in reads and not o.path for o in other.origins):
+                    continue  # two counts of the same rows, none of them a bound
                 if how:
                     found.append((how, read))
         if op in ("not in",):

@@ -8,6 +8,7 @@ from ..events import Change, Event, Read, Site, Trace, Write
 from ..records import MAYBE, NO
 from .guards import anchor, column_of, guard_between, guard_held, reads_in, same
 from .locks import Stale, copies, loaded_by, remembered, stale_lock
+from .tests import tests_of_field
 
 
 @dataclass(slots=True)
@@ -72,6 +73,8 @@ def _derived(trace: Trace, write: Write, change: Change, path: tuple) -> Optiona
                 break
         else:
             return None
+    if kind == "derived" and len(path) == 1 and not _of_itself(change, str(path[0])) and _default(trace, write, change, str(path[0])):
+        return None
     loaded = loaded_by(trace, change)
     read = loaded if base is None else others[base]
     read = read if isinstance(read, Read) else None
@@ -93,6 +96,17 @@ def _derived(trace: Trace, write: Write, change: Change, path: tuple) -> Optiona
     field = ".".join(path) if len(path) > 1 and not path[1].startswith("[") else str(path[0])
     return Derived(kind, write, field, write.record.label, change.site if write.unit else anchor(write, change), start, read, change, frozenset(),
                    field if write.unit else "", stale, by_session)
+
+
+def _of_itself(change: Change, field: str) -> bool:
+    """Is the value made of the field's own old value?"""
+    return any(o.kind == base.kind and o.n == base.n and o.path[:len(base.path) + 1] == (*base.path, field) for o in change.value.origins for base in change.base)
+
+
+def _default(trace: Trace, write: Write, change: Change, field: str) -> bool:
+    """`if not user.full_name: user.full_name = user.username`: a default for an empty field."""
+    return any(tested.column == field and (tested.op == "empty" or tested.op in ("is", "==") and tested.right is not None and tested.right.is_none)
+               for tested in tests_of_field(trace, write.base, change, write))
 
 
 def in_own_method(change: Change) -> bool:

@@ -131,6 +131,9 @@ def _same_field(trace: Trace, tested: Tested, column: str, value: Optional[Value
         if not (constant or bound):
             return False
         fixed = is_constant(value)
+        if tested.op in ("==", "is", "!=", "is not") and tested.right is not None and isinstance(tested.right.literal, bool):
+            # `active == True` is the flag itself.
+            return state and fixed and _relied_on(trace, tested, write)
         if tested.op in ("==", "is", "in") and not (tested.right is not None and tested.right.is_none):
             return (fixed or state) and not same_constant(tested.right, value) and not _among(tested, value)
         if tested.op in ("truth",) or tested.op in ("is not", "!=") and tested.right is not None and tested.right.is_none:
