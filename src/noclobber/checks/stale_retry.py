@@ -7,14 +7,15 @@ from noclobber.trace.events import Trace
 from noclobber.trace.questions.claims import Claim, Mark
 from noclobber.trace.questions.conflicts import stale_part
 from noclobber.trace.questions.guards import anchor
+from noclobber.trace.questions.retries import policy_place
 
 
 def check(trace: Trace) -> Iterator[Claim]:
     for loop in trace.of("loop"):
-        if loop.how in ("decorator", "transport"):
-            continue
         for n in sorted(loop.retried - loop.accepted):
             write = trace.events[n]
+            if policy_place(loop, write) is not None:
+                continue
             if loop.how == "recursion":
                 stale = ("content", None, "the function calls itself with what it was given") if write.conditional else None
             else:

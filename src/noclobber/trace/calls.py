@@ -92,6 +92,8 @@ class Calls:
             receiver = self.eval(func.value, state)
             return self.call_method(receiver, func.name, self.arguments(node, state), node, state)
         callee = self.eval(func, state)
+        if self.regions and callee.ref is not None and isinstance(func, ir.Name):
+            self.note_given(func.id, node)
         return self.call_value(callee, self.arguments(node, state), node, state)
 
     def arguments(self, node: Any, state: State) -> Arguments:
@@ -444,14 +446,32 @@ class Calls:
         if closure is not None and isinstance(mark, tuple) and mark[0] == "local" and self.frames[-1].calls != mark[2]:
             entry += ("callback",)
         frame = undecorated or Frame(scope, excerpt, function, self.frames[-1].calls + (entry,), closure)
-        if undecorated is None:
-            frame.self_value = self_value
-            if isinstance(definition, ir.FunctionDef) and definition.decorators:
-                given = args if self_value is None else args.after(self_value)
-                value = self.through_decorators(definition, frame, given, node, state, lambda again, inner: self.enter(
-                    definition, scope, excerpt, again, node, inner, None, closure, mark, frame))
-                if value is not None:
-                    return value
+        if undecorated is not None:
+            self.decorating.append(None)
+            try:
+                return self._entered(definition, frame, args, node, state, self_value, closure, mark)
+            finally:
+                self.decorating.pop()
+        frame.self_value = self_value
+        if isinstance(definition, ir.FunctionDef) and definition.decorators:
+            given = args if self_value is None else args.after(self_value)
+            value = self.through_decorators(definition, frame, given, node, state, lambda again, inner: self.enter(
+                definition, scope, excerpt, again, node, inner, None, closure, mark, frame))
+            if value is not None:
+                return value
+        return self._entered(definition, frame, args, node, state, self_value, closure, mark)
+
+    def _entered(self, definition: Any, frame: Any, args: Arguments, node: Any, state: State, self_value: Optional[Value], closure: Optional[dict], mark: Any) -> Value:
+        remembered = self.is_remembered(definition)
+        try:
+            return self._entered_anew(definition, frame, args, node, state, self_value, closure, mark)
+        finally:
+            if remembered:
+                for event in self.trace.of("read"):
+                    if event.ctx.calls[:len(frame.calls)] == frame.calls:
+                        event.cached = True
+
+    def _entered_anew(self, definition: Any, frame: Any, args: Arguments, node: Any, state: State, self_value: Optional[Value], closure: Optional[dict], mark: Any) -> Value:
         policies = self.policies_of(definition, state) if isinstance(definition, ir.FunctionDef) and definition.decorators else []
         contexts = self.contexts_of(definition, state) if isinstance(definition, ir.FunctionDef) and definition.decorators else []
         env = self.bind_parameters(definition, args, self_value, state, frame)
@@ -487,6 +507,8 @@ class Calls:
         result: Optional[Value] = None
         for _, value in frame.returns:
             result = value if result is None else self.values.join(result, value)
+        if result is not None and len(frame.returns) > 1:
+            result = self.with_verdicts(result, frame, node)
         if frame.yields:
             elem = frame.yields[0]
             for value in frame.yields[1:]:
@@ -558,10 +580,12 @@ class Calls:
             if oid not in state.heap:
                 state.put(oid, obj)
         self.active.append(mark)
+        self.decorating.append(self.site(layers[0]))
         try:
             return self.call_value(value, args, node, state)
         finally:
             self.active.pop()
+            self.decorating.pop()
 
     def wraps_around(self, decorator: Any, frame: Any) -> bool:
         """Is this decorator a function of the project whose wrapper calls its argument in a loop or in a block?"""
@@ -581,6 +605,14 @@ class Calls:
             self.keep.append(definition)
             known[id(definition)] = isinstance(definition, ir.FunctionDef) and _runs_argument(definition)
         return known[id(definition)]
+
+    def is_remembered(self, definition: Any) -> bool:
+        """`@lru_cache`: the second call answers with what the first one read."""
+        for decorator in getattr(definition, "decorators", ()):
+            func = decorator.func if isinstance(decorator, ir.Call) else decorator
+            if isinstance(func, (ir.Name, ir.Attr)) and self.vocabulary.match("remembering", func.id if isinstance(func, ir.Name) else func.name):
+                return True
+        return False
 
     def remember(self, args: Arguments) -> int:
         self.remembered.append(args)
@@ -707,6 +739,10 @@ class Calls:
     # --- what is not known --------------------------------------------------------------------------------------------------------
     def unresolved(self, name: str, receiver: Value, args: Arguments, node: Any, state: State, method: bool = False) -> Value:
         """A call of something unknown: returns what went in; may raise; is handed the objects it is given."""
+        if self.vocabulary.match("forgetting", name):
+            self.session_expired(state)
+        if name == "retry" and method:
+            self.task_again(receiver, args, node, state)
         quiet = self.vocabulary.match("harmless", name) or self.is_logger(receiver)
         given = args.all()
         if self.streams:

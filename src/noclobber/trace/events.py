@@ -86,19 +86,19 @@ class Event:
 
 class Read(Event):
     """columns: names of the selected columns in order (or None); lock: the row lock it took, or None; many: several rows;
-    cached: the answer may come from an identity map or cache and not see the winner; session: Value of the session asked, or None;
+    cached: the answer may come from an identity map or cache and not see the winner; snapshot: it sees what the first read of its transaction saw; session: Value of the session asked, or None;
     outside: it asks for a row lock where no transaction is seen ('autocommit': the connection commits each statement; 'none'; '' = there is one);
     filters: ((column, operator, Value), …) that every row it gives fulfils; sources: for each of `columns` the columns that it is computed from;
     preconditions: it answers only while the record is still that version;
     aggregate: a count, sum, maximum of rows; partial: only some columns were loaded; open_filter: it is narrowed by something that could not be read."""
 
-    __slots__ = ("record", "columns", "lock", "many", "cached", "spec", "session", "outside", "filters", "sources", "preconditions",
-                 "aggregate", "partial", "open_filter")
+    __slots__ = ("record", "columns", "lock", "many", "cached", "spec", "session", "outside", "filters", "sources", "preconditions", "aggregate",
+                 "partial", "open_filter", "snapshot")
     kind = "read"
 
     def __init__(self, n: int, site: Site, ctx: Context) -> None:
         super().__init__(n, site, ctx)
-        self.session, self.outside, self.filters, self.sources = None, "", (), ()
+        self.session, self.outside, self.filters, self.sources, self.snapshot = None, "", (), (), False
         self.preconditions: tuple = ()
         self.aggregate = self.partial = self.open_filter = False
 
@@ -300,10 +300,11 @@ class Loop(Event):
     it is no retry); replayed: {effect n: what made it run again}; quiet: it also runs again when nothing went wrong (a poll, a
     queue); unseen: writes retried without anything that makes a session read its rows again; policy: the `policies.Policy` of a
     library, or None; bounded: something ends it although the conflict goes on: a count, a deadline, a cancellation; pauses: numbers of
-    the Suspend events on the way back after a conflict; mixed: of the Mixed events on the way back.
+    the Suspend events on the way back after a conflict; mixed: of the Mixed events on the way back; dropped: numbers of writes that it sends again without their condition; given: handles of the calls in it that
+    run a function which was handed in; decorator: place of the decorator of the project whose wrapper loops, or None.
     """
 
-    __slots__ = ("how", "retried", "accepted", "replayed", "items", "label", "quiet", "unseen", "policy", "bounded", "pauses", "mixed")
+    __slots__ = ("how", "retried", "accepted", "replayed", "items", "label", "quiet", "unseen", "policy", "bounded", "pauses", "mixed", "given", "dropped", "decorator")
     kind = "loop"
 
     def describe(self) -> str:

@@ -53,7 +53,7 @@ class Mixing:
     def mark_mixed(self, node: Any, state: State, codes: frozenset) -> None:
         if not self.regions:
             return
-        event = self.event(Mixed, node, state, codes=codes)
+        event = self.event(Mixed, node, state, codes=self.mixed_of(codes))
         state.done |= {(region.id, ("mixed", event.n)) for region in self.regions}
 
 

@@ -39,7 +39,9 @@ class Outcomes:
         if raising and self.collectors:
             refused = state.copy()
             own = frozenset(n for n in numbers if self.trace.events[n].kind == "write")
-            refused.lost |= own
+            # Where a test has already taken the conflict out, it is another failure.
+            refused.lost |= own - state.won
+            refused.won -= own
             refused.unchecked -= own
             refused.done = frozenset(d for d in refused.done if d[1] not in numbers)
             self.throw(refused, frozenset(("HTTPError", "HTTPStatusError", "ClientResponseError")), ("check", tuple(numbers)))

@@ -7,7 +7,8 @@ from __future__ import annotations
 from typing import Any, Iterable, NamedTuple, Optional
 
 from . import ir
-from .events import Site
+from .events import Site, Suspend
+from .limits import RAISED
 from .objects import State
 from .predicates import Predicates
 from .values import CONST, NOTHING, RANDOM, Lit, Value
@@ -50,6 +51,8 @@ class Condition(NamedTuple):
 
 
 ANY = Condition()
+#: What a task raises that has itself run again.
+AGAIN = frozenset(("*again",))
 UNKNOWN = Condition(known=False)
 
 
@@ -76,6 +79,8 @@ class Policy:
     def repeats(self, walker: Any, types: Optional[frozenset], refused: bool = False) -> bool:
         """Does it run again after an exception of these types (None: any)? refused: the exception tells a conflict."""
         on = self.on
+        if on.names == AGAIN:
+            return types == AGAIN
         if refused and (not on.known or on.codes is not None and not on.codes & CONFLICTS and not any(walker.is_conflict_name(code) for code in on.codes)):
             return False
         if types is not None and on.excluded and walker.catches(on.excluded, types) == "yes":
@@ -104,7 +109,37 @@ class Policies(Predicates):
             policy = self.policy_of(decorator, state, ("decorator", "policy"))
             if policy is not None and policy.replays != "request":
                 found.append(policy)
+            again = self._task_policy(definition, decorator)
+            if again is not None:
+                found.append(again)
         return found
+
+    def _task_policy(self, definition: Any, decorator: Any) -> Optional[Policy]:
+        """A task whose first parameter is `self` can have itself run again with the same arguments: `raise self.retry()`."""
+        func = decorator.func if isinstance(decorator, ir.Call) else decorator
+        name = func.name if isinstance(func, ir.Attr) else func.id if isinstance(func, ir.Name) else ""
+        if not isinstance(definition, ir.FunctionDef) or not name or not self.vocabulary.match("task_decorator", name):
+            return None
+        params = definition.params.items
+        if not params or params[0].name != "self":
+            return None
+        return Policy(None, decorator, name, (id(decorator.at), "again"), Condition(AGAIN))
+
+    def task_again(self, receiver: Value, args: Any, node: Any, state: State) -> None:
+        """`self.retry(countdown=10)` in a task: it raises, and the task is delivered again with the arguments that it had."""
+        from .objects import Dead
+
+        if not any(o.kind == "param" and o.n == "self" and not o.path for o in receiver.same) or not any(r.event.policy is not None and r.event.policy.on.names == AGAIN for r in self.regions):
+            return
+        if args.get("args", 0) is not None or args.get("kwargs", 1) is not None or args.open_kwargs:
+            return
+        length = args.get("countdown")
+        event = self.event(Suspend, node, state, what="retry", value=length if length is not None else self.values.const(180))
+        state.done |= {(region.id, ("pause", event.n)) for region in self.regions}
+        self.throw(state, AGAIN, RAISED)
+        throw = args.get("throw")
+        if throw is None or throw.literal is not False:
+            raise Dead
 
     def policy_of(self, expression: Any, state: State, ops: tuple) -> Optional[Policy]:
         """The policy that an expression names or makes: a call of the vocabulary, a name bound to one, a function that returns one."""
@@ -176,7 +211,7 @@ class Policies(Predicates):
                 on = self.condition_of(spec, bound, state)
                 codes = (on.codes or NOTHING) | (on.names or NOTHING)
                 return Policy(
-                    spec, node, name, id(node.at), on, mixed=codes if self.mixes(codes) else NOTHING, bounded=self.is_bounded(spec, bound), jitter=self.jitter_of(spec, bound),
+                    spec, node, name, id(node.at), on, mixed=self.mixed_of(codes), bounded=self.is_bounded(spec, bound), jitter=self.jitter_of(spec, bound),
                     methods=self.methods_of(spec, bound, state), replays=spec.get("replays") or "function", site=self.site(node) if self.frames else None,
                 )
         return None
@@ -193,6 +228,8 @@ class Policies(Predicates):
             if value is not None and not value.is_none:
                 mine = self.condition_in(value, state, negated=True)
                 found = mine if found is None else found.both(mine)
+        if spec.get("about") == "result":
+            return self._of_result(found)
         if found is None:
             default = spec.get("default_on", ()) or ()
             codes = frozenset(int(code) for code in default if code.isdigit())
@@ -203,6 +240,11 @@ class Policies(Predicates):
         if spec.get("replays") == "request" and found.codes is None:
             return found._replace(codes=NOTHING)
         return found
+
+    @staticmethod
+    def _of_result(found: Optional[Condition]) -> Condition:
+        """A predicate of a result; one that asks for no code (`lambda done: not done`) asks for failure."""
+        return Condition(NOTHING, found.codes if found is not None else None, NOTHING, True, True, found.site if found is not None else None)
 
     def condition_in(self, value: Value, state: State, negated: bool = False) -> Condition:
         """The condition that a value is: one made by the library, exception classes, status codes, or a predicate of the project."""
@@ -216,7 +258,8 @@ class Policies(Predicates):
         codes = frozenset(code for code in self._codes(value, state) if isinstance(code, int) and not isinstance(code, bool))
         if codes:
             return Condition(frozenset(), codes)
-        names = self.exception_names(value, deep=True)
+        texts = frozenset(part.text for part in self.known_items(value, state) or () if part.text)
+        names = texts or self.exception_names(value, deep=True)
         if names is None:
             found = frozenset()
             for part in self.known_items(value, state) or ():
@@ -240,11 +283,14 @@ class Policies(Predicates):
         return True
 
     def _lacks(self, shape: str, bound: Any) -> bool:
-        """`stop missing`: the argument is absent or None; any other word: the name of what was given."""
+        """`stop missing`: the argument is absent or None; `stop None`: it is given as None; any other word: the name of what was given."""
         name, _, what = shape.partition(" ")
         if what == "missing":
             value = bound.by_name.get(name)
             return value is None or value.is_none
+        if what == "None":
+            value = bound.by_name.get(name)
+            return value is not None and value.is_none
         return any(value.name == name or value.dotted.rsplit(".", 1)[-1] == name for _, value in bound.by_role.get("stop", ()))
 
     def jitter_of(self, spec: Any, bound: Any) -> Optional[bool]:
@@ -304,7 +350,7 @@ class Policies(Predicates):
         if about == "not exception":
             found = Condition(None, None, found.names or NOTHING) if found.known else UNKNOWN
         elif about in ("result", "not result"):
-            found = found._replace(names=NOTHING, result=True)
+            found = self._of_result(found)
         return self.values.make(frozenset((CONST,)), ref=("condition", found))
 
     def op_retry_pause(self, spec: Any, bound: Any, receiver: Optional[Value], args: Any, node: Any, state: State, doubt: str) -> Value:
@@ -312,6 +358,16 @@ class Policies(Predicates):
         given = [value for value in args.all() if RANDOM in value.origins or value.ref is not None and value.ref[0] in ("local", "function")]
         jitter = spec.get("random") or any(RANDOM in value.origins for value in given)
         return self.values.make(frozenset((RANDOM,) if jitter else (CONST,)), name=spec.signature.last)
+
+    def told_by_result(self, policy: Policy, state: State, value: Value) -> State:
+        """The state in which a policy looks at a returned answer: of an answer that nobody has tested (`retry_if_result(lambda r: r.status_code == 412)`)
+        it is the policy that finds the refusal."""
+        asked = [o.n for o in value.same if o.kind == "outcome" and o.n not in state.won and self.trace.events[o.n].kind == "write"]
+        if not asked or not policy.on.codes or not policy.on.codes & CONFLICTS:
+            return state
+        told = state.copy()
+        told.lost |= frozenset(asked)
+        return told
 
     # --- policies of transports -----------------------------------------------------------------------------------------------
     def policy_in(self, value: Optional[Value], state: State, depth: int = 3) -> Optional[Policy]:
@@ -394,6 +450,11 @@ class Policies(Predicates):
         """Do these codes and names hold both a conflict and a request to slow down?"""
         found = set(items)
         return any(self.is_conflict(code) for code in found) and any(self.is_throttle(code) for code in found)
+
+    def mixed_of(self, items: Iterable) -> frozenset:
+        """Those of these codes and names that are a conflict or a request to slow down, where there are both."""
+        found = frozenset(item for item in items if self.is_conflict(item) or self.is_throttle(item))
+        return found if self.mixes(found) else NOTHING
 
     def is_conflict(self, code: Any) -> bool:
         return code in CONFLICTS or self.is_conflict_name(code)

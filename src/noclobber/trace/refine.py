@@ -10,6 +10,7 @@ from .events import Test, Trace
 from .mixing import NOT_ASKED, Mixing, joined_codes
 from .objects import Dead, Obj, State, join_states
 from .values import CONST, NOTHING, NOT_LITERAL, UNKNOWN, Lit, Origin, Value
+from .verdicts import Verdicts
 
 CONFLICT_CODES = frozenset((409, 412, 428))
 _STATUS_STEPS = frozenset(("status_code", "status", "code", "http_status"))
@@ -26,7 +27,7 @@ _LIBRARY_BASES = {
 }
 
 
-class Refiner(Mixing):
+class Refiner(Mixing, Verdicts):
     """Mixin of Walker."""
 
     _asked: tuple = ()
@@ -141,8 +142,15 @@ class Refiner(Mixing):
         """verdict: what the true branch means for the write, 'won' or 'lost'."""
         if verdict is None:
             return
+        if verdict in ("other", "not other"):
+            # `status >= 500`, `status == 503`: a failure that is no conflict.
+            failed = yes if verdict == "other" else no
+            failed.lost -= {origin.n}
+            failed.won -= {origin.n}
+            return
         good, bad = (yes, no) if verdict == "won" else (no, yes)
-        good.won |= {origin.n}
+        if origin.n not in good.lost or origin.n in good.won:
+            good.won |= {origin.n}  # else an earlier test has said that it failed: it is another failure than the conflict
         good.lost -= {origin.n}
         bad.lost |= {origin.n}
         bad.won -= {origin.n}
@@ -177,7 +185,9 @@ class Refiner(Mixing):
             self._made_here(value, no)
         for origin in self._outcomes(value):
             last = str(origin.path[-1]) if origin.path else ""
-            if last in _BAD_STEPS:
+            if last.startswith("@"):
+                self.answer_truth(origin, yes, no)
+            elif last in _BAD_STEPS:
                 self._apply(origin, "lost", yes, no)
             elif last in _STATUS_STEPS:
                 continue
@@ -194,6 +204,9 @@ class Refiner(Mixing):
             self._locked(left, *((yes, no) if had else (no, yes)))
         for origin in self._outcomes(left):
             self._asked = (origin.n,)
+            if origin.path and str(origin.path[-1]).startswith("@"):
+                self.apply_answer(origin, op, right, yes, no)
+                continue
             self._apply(origin, self._outcome_verdict(origin, op, right, yes), yes, no)
         if any(o.kind == "exc" for o in left.origins):
             self._exception_code(op, right, yes, no)
@@ -245,6 +258,8 @@ class Refiner(Mixing):
     @staticmethod
     def status_named(name: str) -> set:
         """The code that a constant such as `CONFLICT`, `HTTP_409_CONFLICT`, `too_many_requests` names."""
+        if name != name.lower() and name != name.upper():
+            return set()  # a class: `exceptions.Conflict`
         lower = name.lower()
         if lower.startswith("http_") and lower[5:8].isdigit():
             return {int(lower[5:8])}
@@ -258,14 +273,16 @@ class Refiner(Mixing):
         if conflict:
             for origin in self._asked:
                 self.trace.events[origin].conflict_handled = True
+        failed = any(isinstance(c, int) and c >= 400 for c in codes)
         if op in ("==", "in"):
-            return "lost" if conflict else "won" if fine else None
+            return "lost" if conflict else "won" if fine else "other" if failed else None
         if op in ("!=", "not in"):
-            return "won" if conflict else "lost" if fine else None
+            return "won" if conflict else "lost" if fine else "not other" if failed else None
+        beyond = any(isinstance(c, int) and not isinstance(c, bool) and c > 412 for c in codes)
         if op in ("<", "<="):
-            return "won"
+            return "not other" if beyond else "won"
         if op in (">", ">="):
-            return "lost"
+            return "other" if beyond else "lost"
         return None
 
     def _exception_code(self, op: str, right: Value, yes: State, no: State) -> None:
@@ -273,6 +290,9 @@ class Refiner(Mixing):
         codes = self._codes(right, yes)
         texts = [c for c in codes if isinstance(c, str)]
         conflict = bool(codes & CONFLICT_CODES) or any(self.vocabulary.match("conflict_exception", t) for t in texts)
+        if op in ("<", "<=", ">", ">=") and any(isinstance(c, int) and not isinstance(c, bool) and 412 < c < 600 for c in codes):
+            (yes if op in (">", ">=") else no).lost -= self.handling_writes[-1] if self.handling_writes else NOTHING
+            return
         if op not in ("==", "!=", "in", "not in") or not codes:
             return
         same, other = (yes, no) if op in ("==", "in") else (no, yes)
@@ -293,12 +313,26 @@ class Refiner(Mixing):
         elif names:
             yes.lost -= innermost
 
-    def pattern_outcome(self, pattern: Any, subject: Value, state: State) -> Optional[State]:
+    def pattern_outcome(self, pattern: Any, subject: Value, state: State, rest: State) -> Optional[State]:
+        """What a case of `match` says of a write: `state` where it matches, `rest` where it does not."""
+        expressions = _alternatives(pattern)
+        if not expressions:
+            return state
+        values = [self.eval(expression, state) for expression in expressions]
         for origin in self._outcomes(subject):
-            if pattern.kind == "value" and len(pattern.values) == 1:
-                value = self.eval(pattern.values[0], state)
-                other = state.copy()
-                self._apply(origin, self._outcome_verdict(origin, "==", value, state), state, other)
+            self._asked = (origin.n,)
+            verdicts = {self._outcome_verdict(origin, "==", value, state) for value in values}
+            verdict = "lost" if "lost" in verdicts else verdicts.pop() if len(verdicts) == 1 else None
+            if origin.path and str(origin.path[-1]).startswith("@"):
+                self.apply_answer(origin, "==", values[0], state, rest)
+            else:
+                self._apply(origin, verdict, state, rest)
+        codes = frozenset().union(*(self.codes_asked(subject, "==", value, state)[0] for value in values))
+        if any(o.kind == "exc" for o in subject.origins):
+            for value in values:
+                self._exception_code("==", value, state, rest)
+        self.asked = (codes, NOTHING)
+        self.note_codes(pattern, state, rest)
         return state
 
     # --- exceptions -----------------------------------------------------------------------------------------------------------
@@ -337,6 +371,20 @@ class Refiner(Mixing):
                     name = str(origin.n)
                     found.add(name if name.startswith("class:") else _short(name))
         return frozenset(found) or None
+
+    def raised_classes(self, value: Value, state: State) -> Optional[frozenset]:
+        """The classes of the instances that a value may be (`raise error_for(status)`); None where one of them cannot be told."""
+        found: set = set()
+        for oid in value.objs:
+            obj = state.heap.get(oid)
+            if obj is None or obj.kind not in ("instance", "new") or obj.cls is None:
+                return None
+            found.add(obj.cls if isinstance(obj.cls, str) else obj.cls.type_name)
+        return frozenset(found) or None
+
+    def is_transient(self, wanted: Any) -> bool:
+        """A handler for lost connections, timeouts and throttling only."""
+        return bool(wanted) and all(_last(name) in _TRANSPORT or self.vocabulary.match("transient_exception", _last(name)) for name in wanted)
 
     def _predicate_names(self, ref: tuple) -> Optional[frozenset]:
         """The classes that a predicate such as `lambda e: isinstance(e, Conflict)` tests for."""
@@ -405,7 +453,7 @@ class Refiner(Mixing):
                 return "maybe"
             if w.startswith("class:") or hasattr(_python, _last(w)):
                 continue
-            if _last(w) in _TRANSPORT and self.vocabulary.match("conflict_exception", _last(name)):
+            if self.is_transient((w,)) and self.vocabulary.match("conflict_exception", _last(name)):
                 continue
             return "maybe"
         return "no"
@@ -769,9 +817,19 @@ class Refiner(Mixing):
         return result
 
 
+def _alternatives(pattern: Any) -> list:
+    """The expressions of `case 409 | 412:`; empty for any other pattern."""
+    if pattern.kind == "value":
+        return list(pattern.values)
+    if pattern.kind == "or":
+        found = [_alternatives(part) for part in pattern.parts]
+        return [value for values in found for value in values] if all(found) else []
+    return []
+
+
 _STATUS_NAMES = {
     "precondition_failed": 412, "conflict": 409, "precondition_required": 428, "ok": 200, "created": 201, "no_content": 204, "accepted": 202, "too_many_requests": 429,
-    "too_many": 429, "service_unavailable": 503, "unavailable": 503,
+    "too_many": 429, "service_unavailable": 503, "unavailable": 503, "bad_gateway": 502, "gateway_timeout": 504, "internal_server_error": 500, "request_timeout": 408, "not_found": 404,
 }
 #: Steps that one `__init__` may take.
 MAX_INIT_STEPS = 1_000

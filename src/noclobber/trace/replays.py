@@ -40,12 +40,20 @@ class Replays(Policies):
         if func is None:
             return None
         policy = self.made_policy((spec,), args, node, spec.signature.last, state)
+        given = self.policy_in(bound.first("policy"), state)
+        if given is not None:
+            policy = given.at(node)
         if policy is None:
+            return None
+        if any(value.literal == 1 for _, value in bound.by_role.get("stop", ())):
             return None
         from .builtins import _arguments
 
         inner = _arguments(*(value for name, value in bound.extra if name is None))
         inner.keywords = [(name, argument) for name, argument in args.keywords if name not in bound.by_name]
+        bundle = args.get("args")
+        if bundle is not None:  # `execute_activity(f, args=[a, b])`
+            inner.positional += _arguments(*(self.known_items(bundle, state) or ())).positional
         return self.run_retried(policy, func, inner, node, state)
 
     def call_policy(self, policy: Policy, args: Any, node: Any, state: State) -> Optional[Value]:
@@ -80,6 +88,47 @@ class Replays(Policies):
             state.adopt(end.copy())
             state.control = control
         return results[-1] if results else self.values.unknown
+
+    def try_again(self, region: Any, backs: list, head: Any, body: Any) -> None:
+        """One more attempt from the states right after a refusal alone: is the write then sent without its condition (`headers = {}`, `etag = None`)?"""
+        from .walk import Collector
+
+        refused = [back for back in backs if any(n in region.event.retried for n in back.lost - back.won)]
+        if not refused or self.sent is not None:
+            return
+        known = {n: self.trace.events[n].preconditions for n in region.event.retried}
+        frame = self.frames[-1]
+        returns, breaks, continues = len(frame.returns), region.breaks, region.continues
+        region.breaks, region.continues = [], []
+        self.sent = {}
+        self.collectors.append(Collector())
+        self.regions.append(region)
+        try:
+            for back in refused[:2]:
+                entry = back.copy()
+                entry.done = frozenset(d for d in entry.done if d[0] != region.id)
+                entry.won -= frozenset(known)
+                entry.lost -= frozenset(known)
+                inside, _ = head(entry)
+                if inside is not None:
+                    self.block(body, inside)
+        finally:
+            self.regions.pop()
+            self.collectors.pop()
+            sent, self.sent = self.sent, None
+            del frame.returns[returns:]
+            region.breaks, region.continues = breaks, continues
+            for n, preconditions in known.items():
+                self.trace.events[n].preconditions = preconditions
+        for n, ways in sent.items():
+            if n in known and self.trace.events[n].conditional and any(all(p.kind == "exists" for p in way) for way in ways):
+                region.event.dropped.add(n)
+
+    def note_given(self, name: str, node: Any) -> None:
+        """In a loop a function is called that was handed in: what the loop repeats is its caller's (or the decorated function)."""
+        frame, event = self.frames[-1], self.regions[-1].event
+        if event.how == "loop" and event.ctx.calls == frame.calls and (frame.entry is not None and name in frame.entry or frame.closure is not None and name in frame.closure):
+            event.given.add(id(node.at))
 
     def recursive_call(self, scope: Any, args: Any, node: Any, state: State) -> None:
         """A function that calls itself after a refusal retries with these arguments: which writes send again what came in?"""

@@ -197,6 +197,7 @@ class SqlRunner:
         if verb in ("commit", "rollback"):
             self.event(Commit, node, state, place, label=verb.upper())
             self.release(state, "tx")
+            self.session_expired(state)
             state.held = frozenset(lock for lock in state.held if not (lock.kind in ("begin", "atomic") and lock.scope == "tx"))
             return None
         if verb == "lock_table":
@@ -226,6 +227,7 @@ class SqlRunner:
 
     def sql_begin(self, statement: Any, receiver: Optional[Value], node: Any, state: State, dialect: Optional[str]) -> None:
         event = self.event(Begin, node, state, label=f"BEGIN {statement.mode}".strip().upper())
+        self.session_expired(state)
         if "serializable" in statement.isolation or ("repeatable" in statement.isolation and dialect == "postgres"):
             kind = "serializable"
         elif dialect == "sqlite":
@@ -271,6 +273,8 @@ class SqlRunner:
                 state.held |= {event.lock}
         if statement.open_tail:
             event.cached = False
+        # InnoDB's REPEATABLE READ: until the transaction ends every plain SELECT answers from the snapshot of the first one.
+        event.snapshot = dialect == "mysql" and not strength and "autocommit" not in flags and spec.get("autocommit") is not True and receiver is not None and "opened" in receiver.flags
         origin = Origin("read", event.n)
         oid = self.object_id(node, "sqlrow", place)
         state.put(oid, Obj("path", origin, label=record.label, read=event.n))

@@ -55,6 +55,8 @@ class Stores(Dumps, Outcomes, Requests, Blobs, Transactions, Replays, Effects, S
             return None
         if receiver.ref is not None and receiver.ref[0] == "request":
             return self.request_method(receiver, name, args, state)
+        if receiver.ref is not None and receiver.ref[0] == "retrying" and receiver.ref[1] is not None and args.positional and args.positional[0].value.ref is not None:
+            return self.call_policy(receiver.ref[1], args, node, state)  # `retrier.call(func, …)`
         done = self.instance_method(receiver, name, args, node, state)
         if done is None:
             done = self.related_query(receiver, name, args, node, state) or self.row_of_view(receiver, name, args, node, state)
@@ -169,7 +171,7 @@ class Stores(Dumps, Outcomes, Requests, Blobs, Transactions, Replays, Effects, S
             flags |= self.keep_client(bound, oid, state)
             if spec.get("unset"):
                 state.put(oid, state.heap[oid].but(fields={**state.heap[oid].fields, **dict.fromkeys(spec.get("unset"), self.values.none)}))
-        if spec.entry.kind == "orm":
+        if spec.entry.kind == "orm" or spec.get("dialect"):
             self.session_expired(state)  # a new session remembers nothing
         if typ in ("select", "update", "delete", "insert", "text"):
             return self.start_query(spec, typ, args, node, state, receiver)
@@ -416,6 +418,8 @@ class Stores(Dumps, Outcomes, Requests, Blobs, Transactions, Replays, Effects, S
         event.lock_help = (spec.get("lock_help") or "") if spec is not None else ""
         event.offers = spec is not None and self.offers_precondition(spec.entry)
         n = event.n
+        if self.sent is not None:
+            self.sent.setdefault(n, []).append(preconditions)
         conditional = event.conditional
         state.won -= {n}
         state.lost -= {n}

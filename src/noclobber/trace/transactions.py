@@ -25,7 +25,7 @@ class Transactions:
     def op_begin(self, spec: Any, bound: Any, receiver: Optional[Value], args: Any, node: Any, state: State, doubt: str) -> Value:
         """`conn.begin()`, `session.begin()`: open from here on; as a context manager it is closed at the end of the block."""
         typ = spec.signature.returns or (receiver.typ if receiver is not None else None)
-        if spec.entry.kind == "orm" and spec.signature.returns:
+        if spec.entry.kind == "orm" and spec.signature.returns or spec.get("dialect"):
             self.session_expired(state)
         flags = receiver.flags if receiver is not None else NOTHING
         for value in args.all():

@@ -104,6 +104,9 @@ class Walker(Evaluator, Calls, Stores, TimeLimits, Tools, Refiner):
         self.tried_reads: list = []  # numbers of the reads of one row in them
         self.added: set = set()  # creates that wait for the flush
         self.undecorated: dict[tuple, Any] = {}  # functions as the wrappers of their decorators get them
+        self.answers: dict = {}
+        self.sent: Optional[dict] = None  # write → preconditions, while one more attempt is tried
+        self.decorating: list = []  # places of the decorators whose wrappers are being walked; None inside the function itself
         self.tried: dict[int, Any] = {}  # reads that asked for a lock → the lock
         self._instance_methods: Optional[frozenset] = None
         self.inner: list = []  # functions inside the root that are exposed to a model: (value, exposure, state)
@@ -198,10 +201,12 @@ class Walker(Evaluator, Calls, Stores, TimeLimits, Tools, Refiner):
                 given = again
             entry = inner.with_env(self.bind_parameters(definition, given, None, inner, frame))
             self.frames.append(frame)
+            self.decorating.append(None)
             opened = self.open_call()
             try:
                 after = body(entry)
             finally:
+                self.decorating.pop()
                 self.frames.pop()
                 self.close_call(opened, inner)
             if after is None:
@@ -321,11 +326,9 @@ class Walker(Evaluator, Calls, Stores, TimeLimits, Tools, Refiner):
 
     def _raise(self, node: Any, state: State) -> None:
         types: Optional[frozenset] = None
-        cause = None
         if node.exc is not None:
             value = self.eval(node.exc, state)
-            types = self.exception_names(value)
-            cause = value
+            types = self.raised_classes(value, state) or self.exception_names(value)
         elif self.handling:
             types = self.handling[-1]
         self.event(RaiseEvent, node, state, types=types)
@@ -408,13 +411,14 @@ class Walker(Evaluator, Calls, Stores, TimeLimits, Tools, Refiner):
         self.looked_at(state, subject, "match")
         ends: list = []
         exhaustive = False
+        rest = state.copy()  # none of the earlier patterns has matched
+        rest.control |= subject.origins
         for case in node.cases:
             if self.dispatch is not None and self.dispatched_case(case.pattern) is False:
                 continue
-            branch = state.copy()
-            branch.control |= subject.origins
+            branch = rest.copy()
             self.bind_pattern(case.pattern, subject, branch)
-            branch = self.pattern_outcome(case.pattern, subject, branch)
+            branch = self.pattern_outcome(case.pattern, subject, branch, rest if case.guard is None else state.copy())
             if case.guard is not None and branch is not None:
                 branch, _ = self.test(case.guard, branch)
             if branch is not None:
@@ -422,7 +426,7 @@ class Walker(Evaluator, Calls, Stores, TimeLimits, Tools, Refiner):
             if case.guard is None and case.pattern.kind in ("wild", "capture"):
                 exhaustive = True
         if not exhaustive:
-            ends.append(state.copy())
+            ends.append(rest)
         return self.after_branches(ends, state.control)
 
     # --- loops -----------------------------------------------------------------------------------------------------------
@@ -433,6 +437,7 @@ class Walker(Evaluator, Calls, Stores, TimeLimits, Tools, Refiner):
             event.how, event.retried, event.replayed, event.items, event.label = how, set(), {}, False, label
             event.accepted, event.quiet, event.unseen = set(), False, set()
             event.policy, event.bounded, event.pauses, event.mixed = policy, policy is None or policy.bounded, set(), set()
+            event.given, event.dropped, event.decorator = set(), set(), self.decorating[-1] if self.decorating else None
             self.index[("loop", id(node.at if node is not None else None), self.frames[-1].calls, how, extra)] = event
             self.trace.events.append(event)
             self.trace.loops[event.n] = event
@@ -502,6 +507,8 @@ class Walker(Evaluator, Calls, Stores, TimeLimits, Tools, Refiner):
             if round_ >= MAX_ROUNDS - 1:
                 again = self._widen(entry, again)
             entry = again
+        if region.event.retried:
+            self.try_again(region, backs, head, body)
         if endless:
             exits = None
         if exits is not None and orelse:
@@ -584,7 +591,8 @@ class Walker(Evaluator, Calls, Stores, TimeLimits, Tools, Refiner):
                     backs.append(back)
                 self.rethrow(raised, types, cause)
             if end is not None and policy.repeats_result(self):
-                backs += [s for s in [*(left for left, _ in self.frames[-1].returns), end] if self._is_refused_here(region, s)]
+                returned = [self.told_by_result(policy, left, value) for left, value in self.frames[-1].returns]
+                backs += [left for left in returned if self._is_refused_here(region, left)]
             for back in backs:
                 self.note_back(region, back)
             again = join_states(self.values, [state, *(self._outside(b, state) for b in backs)])
@@ -702,6 +710,8 @@ class Walker(Evaluator, Calls, Stores, TimeLimits, Tools, Refiner):
             caught, left = [], []
             for raised, types, cause in pending:
                 match = self.catches(wanted, types)
+                if match == "maybe" and types is None and raised.lost - state.lost and self.is_transient(wanted):
+                    match = "no"  # a refusal raised as something unknown is no lost connection
                 if match != "no":
                     caught.append((raised, types, cause))
                 if match != "yes":

@@ -71,8 +71,8 @@ def stale_part(trace: Trace, loop: Loop, write: Write) -> Optional[tuple]:
         if read is None or concerns(next(o for o in sorted(places, key=str) if o.kind == "read")):
             return "version", read, "it was read outside the loop" if read is not None and loop.how == "loop" else "it came in from outside and never changes"
     if n_unseen(trace, loop, write, payload | witness):
-        read = next(trace.events[o.n] for o in sorted(payload | witness, key=str) if o.kind == "read" and getattr(trace.events[o.n], "cached", False))
-        return "content", read, "the session answers the read from its identity map and cannot see the winner"
+        read = next(trace.events[o.n] for o in sorted(payload | witness, key=str) if o.kind == "read" and (getattr(trace.events[o.n], "cached", False) or getattr(trace.events[o.n], "snapshot", False)))
+        return "content", read, "the re-read is answered from what was read before (an identity map, a cache, one snapshot) and cannot see the winner"
     decided = decided_outside(trace, loop, write)
     if decided is not None:
         return "decision", decided, "it was taken on a read outside the loop, and the record may be in another state now"
@@ -112,4 +112,4 @@ def n_unseen(trace: Trace, loop: Loop, write: Write, origins: set) -> bool:
         return False
     reads = [trace.events[o.n] for o in origins if o.kind == "read" and loop.n in trace.events[o.n].ctx.loops]
     reads = [read for read in reads if isinstance(read, Read) and same(trace, read, write) != NO]
-    return bool(reads) and all(read.cached for read in reads)
+    return bool(reads) and all(read.cached or read.snapshot for read in reads)

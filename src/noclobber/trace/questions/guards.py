@@ -123,6 +123,17 @@ def held_doubts(start: Event, write: Event) -> frozenset:
     return frozenset()
 
 
+def apart(first: Event, second: Event) -> Site:
+    """The place of the second event seen from the function in which the two go different ways: its own, or the call through which it happens."""
+    depth = 0
+    for one, two in zip(first.ctx.calls, second.ctx.calls):
+        if one != two:
+            break
+        depth += 1
+    calls = second.ctx.calls
+    return calls[depth][1] if depth < len(calls) and isinstance(calls[depth][1], Site) else second.site
+
+
 def anchor(event: Event, scope: Event) -> Site:
     """The place of an event seen from the function of `scope`: the call in that function through which it happens."""
     depth = len(scope.ctx.calls)

@@ -9,14 +9,40 @@ from ..values import RANDOM, Value
 from .conflicts import could_conflict
 
 
+_CONTENT = frozenset(("read", "param", "opaque", "item", "outcome", "global"))
+
+
 def conflict_retries(trace: Trace) -> Iterator[tuple[Loop, Write]]:
     """(scope, write) of each retry scope that runs again after the refusal of a conditional write: the first such write of each."""
     for loop in trace.of("loop"):
         for n in sorted(loop.retried - loop.accepted):
             write = trace.events[n]
-            if could_conflict(write):
+            if could_conflict(write) and not is_next_item(trace, loop, write):
                 yield loop, write
                 break
+
+
+def is_next_item(trace: Trace, loop: Loop, write: Write) -> bool:
+    """The loop looks for a row that it may have (`SELECT … WHERE status = 'queued' LIMIT 1`, claim it): after a refusal it goes on with another one."""
+    for column, value in write.record.key:
+        for origin in value.same:
+            read = trace.events[origin.n] if origin.kind == "read" else None
+            if read is not None and loop.n in read.ctx.loops and column not in {name for name, _ in read.record.key}:
+                return True
+    return False
+
+
+def policy_place(loop: Loop, write: Event) -> Optional[Site]:
+    """Where a retry scope that repeats a function stands: its decorator, the call that hands the function over, the request; None: a loop over its own statements."""
+    if loop.how in ("decorator", "transport"):
+        return loop.site
+    if loop.how == "loop" and loop.given:
+        if loop.decorator is not None:
+            return loop.decorator
+        calls = write.ctx.calls[len(loop.ctx.calls):]
+        if calls and calls[0][0] in loop.given:
+            return loop.ctx.calls[-1][1] if loop.ctx.calls and isinstance(loop.ctx.calls[-1][1], Site) else None
+    return None
 
 
 def inside(trace: Trace, loop: Loop) -> Iterator[Event]:
@@ -81,7 +107,7 @@ def fallbacks(trace: Trace) -> Iterator[tuple[Write, Write]]:
             continue
         for n in sorted(forced.refused, reverse=True):
             refused = trace.events[n]
-            if refused.n == forced.n or not refused.conditional or not _same_family(refused, forced) or same_record(refused.record, forced.record) == NO:
+            if refused.n == forced.n or not refused.conditional or not _same_family(refused, forced) or not _same_target(refused, forced):
                 continue
             if (refused.verb == "delete") != (forced.verb == "delete"):
                 continue
@@ -91,6 +117,27 @@ def fallbacks(trace: Trace) -> Iterator[tuple[Write, Write]]:
                 continue
             yield refused, forced
             break
+
+
+def is_fallback(trace: Trace, write: Write) -> bool:
+    return any(forced is write for _, forced in fallbacks(trace))
+
+
+def dropped_conditions(trace: Trace) -> Iterator[tuple[Loop, Write]]:
+    """(loop, write) of each write that a loop sends again, after its refusal, without the condition."""
+    for loop in trace.of("loop"):
+        for n in sorted(loop.dropped - loop.accepted):
+            yield loop, trace.events[n]
+
+
+def _same_target(refused: Write, forced: Write) -> bool:
+    """The same record; or the same store is given the very object again by another call (`replace_item(id, body=item)`, `upsert_item(item)`)."""
+    if same_record(refused.record, forced.record) != NO:
+        return True
+    if refused.entry != forced.entry or {name for name, _ in refused.record.key} & {name for name, _ in forced.record.key}:
+        return False
+    return refused.payload is forced.payload or bool(refused.payload.objs & forced.payload.objs) or bool(
+        {o for o in refused.payload.origins if o.kind == "read"} & {o for o in forced.payload.origins if o.kind == "read"})
 
 
 def _same_family(refused: Write, forced: Write) -> bool:
@@ -103,12 +150,13 @@ def _is_anew(trace: Trace, refused: Write, forced: Write) -> bool:
 
 
 def _same_content(refused: Write, forced: Write) -> bool:
-    mine = {o for o in refused.payload.origins if o.kind not in ("const", "unknown")}
-    other = {o for o in forced.payload.origins if o.kind not in ("const", "unknown")}
-    if refused.payload is forced.payload or mine & other:
-        return True
-    if mine or other:
-        return False
-    # Constants only (`SET status = 'done'`): the same columns.
-    columns = {column for column, _ in forced.columns or ()}
-    return not refused.columns and not forced.columns or bool(columns & {column for column, _ in refused.columns or ()})
+    if refused.columns and forced.columns:
+        before = dict(refused.columns)
+        return any(column in before and _same_value(before[column], value) for column, value in forced.columns)
+    return _same_value(refused.payload, forced.payload)
+
+
+def _same_value(one: Value, two: Value) -> bool:
+    if one is two:
+        return not any(o.kind == "server" for o in one.origins)
+    return bool({o for o in one.origins if o.kind in _CONTENT} & {o for o in two.origins if o.kind in _CONTENT})

@@ -8,6 +8,7 @@ from ..records import NO, YES
 from ..values import Origin
 from .claims import Mark
 from .guards import guard_between, reads_in, same
+from .retries import is_fallback
 
 
 def blind_writes(trace: Trace, family: Iterable[str], verbs: Iterable[str]) -> Iterator[tuple[Write, Read, Origin, str]]:
@@ -19,7 +20,7 @@ def blind_writes(trace: Trace, family: Iterable[str], verbs: Iterable[str]) -> I
     for write in trace.of("write"):
         if write.record.family not in families or write.verb not in wanted or write.conditional or write.open_where:
             continue
-        if any(p.kind in ("open", "create") for p in write.preconditions) or _is_new(trace, write):
+        if any(p.kind in ("open", "create") for p in write.preconditions) or _is_new(trace, write) or write.refused and is_fallback(trace, write):
             continue
         best = None
         for column, value in write.columns or (("", write.payload),):
