@@ -120,6 +120,9 @@ _SQL_KINDS = {"locks": ("lock",), "change": ("write", "conditional", "sql-write"
               "condition": ("conditional", "precondition")}
 
 
+_SUBSCRIPTS = frozenset(("__getitem__", "__setitem__", "__delitem__"))
+
+
 def _mask(kinds: Iterable[str]) -> int:
     mask = 0
     for kind in kinds:
@@ -952,7 +955,7 @@ class Outline:
             mask = part.mask
             if own.pop(name, 0):
                 mask |= _RECURSION
-            atoms[name] = (mask, frozenset(part.called))
+            atoms[name] = (mask, frozenset(part.called | {"[]"} if part.dunders & _SUBSCRIPTS else part.called))  # `store[key]` of a store that can be reached
             edges[name] = own
         return atoms, edges
 

@@ -67,6 +67,8 @@ def index_entries(entries: list[dict], start: int = 0) -> dict[str, Any]:
                 rows = entry["kind"] == "orm" and _is_of_rows(spec)
                 # `update=`: known for calls without positional arguments only
                 key = last + "=" if takes_names_only(spec[1][1]) else last
+                if last in ("__getitem__", "__setitem__", "__delitem__"):  # `store[key]`
+                    uses.setdefault("[]", []).extend((number, door, rows, sorted(kinds)) for door in doors)
                 uses.setdefault(key, []).extend((number, door, rows, sorted(kinds)) for door in doors)
             returns = spec[1][2] or (f"{entry['kind']}:{entry['id']}" if op in ("make", "made_by") else "")
             if returns:

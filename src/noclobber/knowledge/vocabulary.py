@@ -224,6 +224,12 @@ class Vocabulary:
             found = self._named[key] = self._named_specs(self._of_receiver(receiver), name, None)
         return found
 
+    @property
+    def has_operators(self) -> bool:
+        """Does any entry know `store[key]` or `store.name`?"""
+        calls = self.call_names
+        return "__getitem__" in calls or "__setitem__" in calls or "__getattr__" in calls
+
     def known_type(self, type_: str) -> bool:
         return bool(self._of_type(type_))
 

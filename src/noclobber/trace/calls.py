@@ -221,6 +221,8 @@ class Calls:
                     obj = state.heap.get(oid)
                     if obj is not None:
                         state.put(oid, obj.but(fields={**obj.fields, self.step_of(first): value}))
+            if name == "pop":
+                self.taken_out(receiver, self.step_of(first), state)
             self.mutated(receiver, state, node)
             return value
         if name in MUTATORS and (receiver.objs or name in _SURE_MUTATORS or not receiver.typ) and not self.is_relation(receiver, name, args, state):

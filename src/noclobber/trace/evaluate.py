@@ -736,8 +736,18 @@ class Evaluator:
     def delete_item(self, target: Any, state: State) -> None:
         base = self.eval(target.value, state)
         if not isinstance(target.index, ir.Slice):
-            self.eval(target.index, state)
+            index = self.eval(target.index, state)
+            if self.store_subscript_delete(base, index, state, target):
+                return
+            self.taken_out(base, self.step_of(index), state)
         self.mutated(base, state, target, target.value)
+
+    def taken_out(self, base: Value, step: Optional[str], state: State) -> None:
+        """`del doc["etag"]`: it is not there any more."""
+        for oid in base.objs if step is not None and len(base.objs) == 1 else ():
+            obj = state.heap.get(oid)
+            if obj is not None and (step in obj.fields or obj.origin is not None):
+                state.put(oid, obj.but(fields={**obj.fields, step: self.values.none}))
 
     def mutated(self, base: Value, state: State, node: Any, base_node: Any = None, value: Optional[Value] = None) -> None:
         """An in-place change of a container (`append`, `del x[k]`): the members may now hold `value`."""

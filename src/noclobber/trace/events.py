@@ -23,7 +23,7 @@ class Record(NamedTuple):
     """A shared record. family: which rule speaks of it (sql, http, object, orm, document, key, accessor, file).
 
     store: entry id; table: Value or template of the table/class/bucket/URL part, or None; key: ((column or '', Value), …);
-    obj: heap object when an object carries the row; label: words for messages.
+    obj: heap object when an object carries the row; label: words for messages; owner: Value of the client it is reached through, or None.
     """
 
     family: str
@@ -32,6 +32,7 @@ class Record(NamedTuple):
     key: tuple
     obj: Optional[int] = None
     label: str = ""
+    owner: Any = None
 
 
 class Lock(NamedTuple):
@@ -128,7 +129,7 @@ class Write(Event):
     exception names a refusal raises; changes: {(number of the Change event, path from the object)} that it persists; columns_known: it writes only
     `columns`; base: origins of the written object itself; entry: (kind, id) of the vocabulary entry; unit: a flush of a unit of work (stands at the change); text: 'sql'
     where SQL text was run, 'builder' for a statement object; conflict_handled: some test asks for the refusal by its code; help: the repair
-    in this library's own terms, `{field}` and `{record}` to be filled; lock_help: how the row is held there from its load to its save; refused: numbers of
+    in this library's own terms, `{field}` and `{record}` to be filled; role: 'cache' for a store of what can be computed again; lock_help: how the row is held there from its load to its save; refused: numbers of
     writes that are certainly refused where it is sent; leaves: the parts of a structured payload; call: the method or HTTP verb; offers: the store's
     entry has a call with a precondition; fallbacks: of self_columns those that only stay as they are where nothing new is given (COALESCE(:new, column));
     save_help: how only the changed columns are written; handled: an error that tells of a duplicate is caught around it; unique: does the class declare
@@ -136,13 +137,13 @@ class Write(Event):
     """
 
     __slots__ = ("record", "verb", "payload", "columns", "preconditions", "outcome", "conflict", "changes", "full", "entry", "unit",
-                 "base", "doubts", "commit", "open_where", "self_columns", "text", "conflict_handled", "help", "lock_help", "refused", "leaves", "call", "offers",
+                 "base", "doubts", "commit", "open_where", "self_columns", "text", "conflict_handled", "help", "lock_help", "role", "refused", "leaves", "call", "offers",
                  "fallbacks", "save_help", "handled", "unique")
     kind = "write"
 
     def __init__(self, n: int, site: Site, ctx: Context) -> None:
         super().__init__(n, site, ctx)
-        self.lock_help = self.save_help = ""
+        self.lock_help = self.role = self.save_help = ""
         self.leaves: tuple = ()
         self.call, self.offers = "", False
         self.fallbacks: frozenset = NOTHING

@@ -176,6 +176,9 @@ class Orm(Models):
             return self.values.make(base.origins, ref=("columns", base))
         if name == "__table__":
             return base
+        made = self.store_attribute(base, name, node, state)
+        if made is not None:
+            return made
         if self.vocabulary.known_type(typ) and not typ.startswith("path:"):
             value = self.extend(base, name, state, node)
             return self.values.replace(value, typ=f"path:{typ}:{name}", flags=value.flags | (base.flags & frozenset(("sqlite", "serializable", "repeatable", "autocommit", "opened"))))

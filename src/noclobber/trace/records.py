@@ -27,6 +27,10 @@ def same_value(a: Optional[Value], b: Optional[Value], depth: int = 6) -> str:
         shaped = _same_template(a, b, depth)
         if shaped is not None:
             return shaped
+    for whole, part in ((a, b), (b, a)):
+        if depth and type(whole.shape) is Template and type(part.shape) not in (Template, Lit) and len(whole.shape.parts) > 1:
+            if any(isinstance(hole, Value) and identity(hole) and identity(hole) == identity(part) for hole in whole.shape.parts):
+                return NO  # `f"{key}:backup"` is longer than the key
     if a.ref is not None and b.ref is not None and a.ref[0] == b.ref[0] and a.ref[0] in ("dotted", "class", "column"):
         return YES if a.ref[1:] == b.ref[1:] else NO
     if a.objs and a.objs == b.objs and len(a.objs) == 1:
@@ -127,6 +131,16 @@ def same_table(a: Any, b: Any) -> str:
     return YES if a == b else NO
 
 
+def _other_client(a: Optional[Value], b: Optional[Value]) -> bool:
+    """Two clients under different names, neither made from the other: a source and a target."""
+    if a is None or b is None or not a.name or not b.name or a.name == b.name:
+        return False
+    mine, other = identity(a), identity(b)
+    if not mine or not other or mine & other:
+        return False
+    return all(o.kind in ("param", "global") for o in mine | other) and not (mine & b.origins or other & a.origins)
+
+
 def same_record(read: Record, write: Record, *, key_from_read: Optional[Callable[[str, Value], bool]] = None) -> str:
     """Does `write` go to the record that `read` read?
 
@@ -136,6 +150,8 @@ def same_record(read: Record, write: Record, *, key_from_read: Optional[Callable
         return YES
     tables = same_table(read.table, write.table)
     if tables == NO:
+        return NO
+    if _other_client(read.owner, write.owner):
         return NO
     if read.store != write.store and not (read.family == write.family or {read.family, write.family} <= {"sql", "orm"}):
         return NO
@@ -155,6 +171,8 @@ def same_record(read: Record, write: Record, *, key_from_read: Optional[Callable
         if answer != NO:
             return answer if len(common) == len(mine) or len(common) == len(other) else weakest(answer, MAYBE)
         return NO
+    if "reference" in other and "reference" not in mine and key_from_read is not None and key_from_read("reference", other["reference"]):
+        return tables
     if not mine or not other:
         # The whole table on one side: a read of all rows and a write of one of them, or the other way round.
         return weakest(tables, MAYBE) if read.family in ("sql", "orm") else NO

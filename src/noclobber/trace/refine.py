@@ -453,7 +453,7 @@ class Refiner(Mixing, Verdicts):
                 return "maybe"
             if w.startswith("class:") or hasattr(_python, _last(w)):
                 continue
-            if self.is_transient((w,)) and self.vocabulary.match("conflict_exception", _last(name)):
+            if self.is_transient((w,)) and (name in _ANSWERS or self.vocabulary.match("conflict_exception", _last(name))):
                 continue
             return "maybe"
         return "no"
@@ -865,3 +865,5 @@ def _dotted_of(node: Any) -> str:
     if not isinstance(node, ir.Name):
         return ""
     return ".".join([node.id, *reversed(parts)])
+#: Exceptions that are the server's answer: no handler for a lost connection catches them.
+_ANSWERS = frozenset(("botocore.exceptions.ClientError", "kubernetes.client.exceptions.ApiException", "googleapiclient.errors.HttpError"))

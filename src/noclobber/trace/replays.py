@@ -14,11 +14,17 @@ class Replays(Policies):
 
     def op_replay(self, spec: Any, bound: Any, receiver: Optional[Value], args: Any, node: Any, state: State, doubt: str) -> Optional[Value]:
         for _, func in bound.by_role.get("func", ()):
-            return self.in_policies([Policy(spec, node, spec.signature.last, id(node.at))], lambda entry: self._run_callback(func, node, entry), state) and self.values.unknown
+            given, lock = self.transaction_argument(spec, receiver, node, state)
+            end = self.in_policies([Policy(spec, node, spec.signature.last, id(node.at))], lambda entry: self._run_callback(func, node, entry, given), state)
+            if lock is not None:
+                state.held -= {lock}
+            return end and self.values.unknown
         return None
 
-    def _run_callback(self, func: Value, node: Any, state: State) -> State:
-        self.callback(func, node, state)
+    def _run_callback(self, func: Value, node: Any, state: State, given: tuple) -> State:
+        from .builtins import _arguments
+
+        self.callback(func, node, state, _arguments(*given) if given else None)
         return state
 
     def attempts_of(self, node: Any, state: State) -> Optional[Policy]:

@@ -8,6 +8,7 @@ from __future__ import annotations
 from typing import Any, Optional
 
 from .blobs import Blobs, fits_only
+from .documents import Documents
 from .dumps import Dumps
 from .effects import Effects
 from .events import Precondition, Read, Record, Write
@@ -15,15 +16,16 @@ from .objects import Obj, State
 from .managers import Managers
 from .orm import Orm
 from .outcomes import IO_ERRORS, Outcomes
+from .pipelines import Pipelines
 from .replays import Replays
 from .requests import Requests
 from .sqlrun import SqlRunner
 from .tools import Tools
 from .transactions import Transactions
-from .values import NOTHING, Lit, Origin, Value
+from .values import NOTHING, SERVER, Lit, Origin, Value
 
 
-class Stores(Dumps, Outcomes, Requests, Blobs, Transactions, Replays, Effects, SqlRunner, Managers, Orm):
+class Stores(Dumps, Outcomes, Requests, Blobs, Transactions, Replays, Effects, Documents, Pipelines, SqlRunner, Managers, Orm):
     """Mixin of Walker."""
 
     def fit(self, spec: Any, args: Any) -> Any:
@@ -42,6 +44,8 @@ class Stores(Dumps, Outcomes, Requests, Blobs, Transactions, Replays, Effects, S
         return bound
 
     def library_function(self, dotted: str, args: Any, node: Any, state: State) -> Optional[Value]:
+        if any(entry.kind == "store" for entry in self.vocabulary.listed("atomic_values", dotted)):
+            return self.values.make(frozenset((SERVER,)))  # `Increment(1)`: computed where it is stored
         specs = self.vocabulary.functions(dotted)
         result = self.apply(specs, None, dotted, args, node, state)
         if any(spec.op == "attach" for spec in specs):
@@ -161,10 +165,25 @@ class Stores(Dumps, Outcomes, Requests, Blobs, Transactions, Replays, Effects, S
         names = spec.get("key_names") or {}
         keys = {f"@key:{names.get(param, param)}": value for param, value in bound.by_role.get("key", ())}
         if receiver is not None:
-            keys = {**self.receiver_keys(receiver, state), **keys}
+            before = self.receiver_keys(receiver, state)
+            # `collection(a).document(b).collection(c)`: a path of keys.
+            keys = {**before, **{_below(name, before): value for name, value in keys.items()}}
+            keys["@owner"] = self.owner_of(receiver, state)
+        given = [self.flat(state, value) for _, value in bound.by_role.get("payload", ())]
+        if given:
+            keys["@payload"] = given[0]  # a request that is sent later
+            keys["@body"] = bound.by_role["payload"][0][1]
+        if spec.get("names_are_keys") and self.vocabulary.entries_of_type(typ) == (spec.entry,):
+            keys[_below("@key:path", keys)] = self.values.const(getattr(getattr(node, "func", None), "name", spec.signature.last))
+        if spec.op == "result" and spec.get("language") and not spec.signature.returns and receiver is not None:
+            condition = self.condition_method(receiver, spec.signature.last, args, state)
+            if condition is not None:
+                return condition
         own = Origin("opaque", self.object_id_of(("value", id(node.at), self.frames[-1].calls)))
         objs: frozenset = NOTHING
         if spec.op in ("make", "made_by", "result"):
+            if any(entry.fields.get("queue") for entry in self.vocabulary.entries_of_type(typ)):
+                keys["@queue"] = self.values.const(True)
             oid = self.object_id(node, "cursor" if spec.get("cursor") else "receiver")
             state.put(oid, Obj("cursor", own, fields=dict(keys)))
             objs = frozenset((oid,))
@@ -193,6 +212,14 @@ class Stores(Dumps, Outcomes, Requests, Blobs, Transactions, Replays, Effects, S
                 found.update({k: v for k, v in obj.fields.items() if k.startswith("@key:")})
         return found
 
+    def owner_of(self, receiver: Value, state: State) -> Value:
+        """The client that a receiver was made from: a bucket, a collection, a pipeline are reached through it."""
+        for oid in receiver.objs:
+            obj = state.heap.get(oid)
+            if obj is not None and "@owner" in obj.fields:
+                return obj.fields["@owner"]
+        return receiver
+
     def setting(self, base: Value, name: str, value: Value, state: State, node: Any) -> bool:
         """`conn.isolation_level = …`, `conn.autocommit = True`: settings of a connection."""
         if not base.typ or not self.vocabulary.known_type(base.typ):
@@ -215,24 +242,31 @@ class Stores(Dumps, Outcomes, Requests, Blobs, Transactions, Replays, Effects, S
                 return frozenset(("autocommit",))
         return NOTHING
 
-    def record_of(self, spec: Any, bound: Any, receiver: Optional[Value], state: State, label: str = "") -> Record:
+    def record_of(self, spec: Any, bound: Any, receiver: Optional[Value], state: State, label: str = "", filtered: Any = ()) -> Record:
         key = []
         names = spec.get("key_names") or {}
+        family = spec.get("family") or "key"
         if receiver is not None:
             key += [(name[5:], value) for name, value in self.receiver_keys(receiver, state).items()]
+        aliases = spec.get("aliases") or {}
         for param, value in bound.by_role.get("key", ()):
-            key.append((names.get(param, param), value))
+            key += [(aliases.get(column, names.get(column, column)), inner) for column, inner in self.key_parts(param, value, state)]
+        key += filtered
         for _, value in bound.by_role.get("entity", ()):
-            key.append(("entity", value))
+            key += self.entity_parts(spec, value, state) if spec.get("family") == "document" else [("entity", value)]
         if not key and receiver is not None and spec.get("family") == "object":
             key.append(("handle", receiver))  # a handle that came from elsewhere is its own key
         key += self.query_keys(bound, state)
         table = None
         for _, value in bound.by_role.get("table", ()):
             table = value
-        family = spec.get("family") or "key"
+        owner = None
+        if receiver is not None and family in ("document", "key", "object") and spec.get("receiver_is_key") is not False:
+            owner = self.owner_of(receiver, state) if not spec.get("in_transaction") else None
+            if not key:
+                key.append(("reference", receiver))
         words = " / ".join(self.words(value) for name, value in key if not name.startswith("?")) or label or spec.entry.id
-        return Record(family, spec.get("extends") or spec.entry.id, table, tuple(key), None, words)
+        return Record(family, spec.get("extends") or spec.entry.id, table, tuple(key), None, words, owner)
 
     def words(self, value: Value) -> str:
         """How a key is called in a message."""
@@ -259,18 +293,32 @@ class Stores(Dumps, Outcomes, Requests, Blobs, Transactions, Replays, Effects, S
             result.append((param, value))
         return result
 
-    def preconditions_of(self, spec: Any, bound: Any, receiver: Optional[Value], state: State, node: Any = None) -> tuple:
+    def preconditions_of(self, spec: Any, bound: Any, receiver: Optional[Value], state: State, written: Any = NOTHING, node: Any = None) -> tuple:
+        """written: columns that the write sets; a condition on one of them is a condition on its old value."""
         found: list = []
+        unguarded = spec.get("exists_values") or ()
+        for param, value in bound.by_role.get("precondition", ()):
+            if type(value.shape) is Lit and value.literal == 0 and value.literal is not False:
+                found.append(Precondition("create", param, value))  # `cas=0`: only if nothing is there
         for param, value in self.given(bound, "precondition"):
-            found.append(Precondition("exists" if value.text == "*" else "witness", param, value))
+            if value.dotted.rpartition(".")[2] in unguarded and value.dotted:
+                found.append(Precondition("exists", param, value))
+            elif spec.get("language") == "dynamodb":
+                found += self.expression_preconditions(bound, param, value, set(written), state)
+            else:
+                found.append(Precondition("exists" if value.text == "*" else "witness", param, value))
         for param, value in self.given(bound, "create_only"):
             found.append(Precondition("create", param, value))
         for param, value in self.given(bound, "exists_only"):
             found.append(Precondition("exists", param, value))
         found = self.object_preconditions(spec, bound, found) + self.header_preconditions(spec, bound, receiver, node, state)
+        if spec.get("deferred"):
+            wanted = [h.lower() for h in spec.get("precondition_headers", ()) or ()]
+            found += [Precondition("witness", name, value) for name, value in self.header_items(self.deferred(receiver, "headers", state), state)
+                      if name.lower() in wanted and not value.is_none]
         if spec.get("always_conditional"):
             found.append(Precondition("witness", "", self.values.unknown))
-        return tuple(found)
+        return (*found, *self.carried_witness(spec, bound, receiver, state))
 
     def is_witness_step(self, step: str) -> bool:
         name = step.strip("[]'\"()")
@@ -302,20 +350,23 @@ class Stores(Dumps, Outcomes, Requests, Blobs, Transactions, Replays, Effects, S
                 return self.by_method_role(role, spec, bound, receiver, args, node, state, doubt)
             if role is None and (bound.first("method") is not None or sent is not None):
                 return None
-        record = self.record_of(spec, bound, receiver, state)
-        event = self.event(Read, node, state, record=record, columns=None, lock=None, many=spec.get("rows") == "many", cached=False, spec=spec)
-        event.preconditions = self.preconditions_of(spec, bound, receiver, state, node)
+        record = self.record_of(spec, bound, receiver, state, filtered=self.filter_of(spec, bound, state)[0])
+        many = spec.get("rows") == "many"
+        event = self.event(Read, node, self.seen_by(spec, bound, receiver, state), record=record, columns=None, lock=None, many=many, cached=False, spec=spec)
+        event.preconditions = self.preconditions_of(spec, bound, receiver, state, NOTHING, node)
         self.lift(event, bound.first("method"))
         self.throw_io(state, node)
+        self.hold_read(spec, bound, event.n, state)
         origin = Origin("read", event.n)
         oid = self.object_id(node, "read")
         handle = {f"@key:{name}": value for name, value in record.key} if spec.signature.returns else {}
         state.put(oid, Obj("path", origin, fields=handle, label=record.label, read=event.n))
         self.set_on_receiver(spec, receiver, origin, node, state)
         self.read_into(bound, origin, node, state)
-        if spec.get("value") == "file":
-            return self.values.origin(origin, objs=frozenset((oid,)))
-        return self.values.origin(origin, objs=frozenset((oid,)), typ=spec.signature.returns or None)
+        value = self.values.origin(origin, objs=frozenset((oid,)), typ=spec.signature.returns or None)
+        if many and record.family in ("document", "key"):
+            return self.container(node, "list", state, {}, self.item(value, self.values.unknown, None, state), "rows")
+        return self.queued(value, event, spec, receiver, state)
 
     def is_request(self, spec: Any) -> bool:
         return bool(spec.get("method_roles"))
@@ -341,11 +392,21 @@ class Stores(Dumps, Outcomes, Requests, Blobs, Transactions, Replays, Effects, S
             if role != "write":
                 return self.by_method_role(role, spec, bound, receiver, args, node, state, doubt)
         verb = verb or {"create": "create", "delete": "delete", "atomic": "atomic", "append": "append"}.get(spec.op, "replace")
-        payload = self.payload_of(bound, state)
-        record = self.record_of(spec, bound, receiver, state)
+        payload = self.payload_of(bound, state) if not spec.get("deferred") else self.deferred(receiver, "@payload", state)
+        update = self.update_of(spec, bound, state)
+        written = {name for name, _ in update.columns or ()} if update is not None else self.replaced_columns(bound, state)
+        filtered, demanded = self.filter_of(spec, bound, state, written)
+        record = self.record_of(spec, bound, receiver, state, filtered=filtered)
+        if update is not None and verb == "replace":
+            payload = update.payload if update.payload is not None else self.values.derived([v for _, v in update.columns] or [self.values.const(None)])
+            verb = "atomic" if update.columns is not None and all(name in update.server for name, _ in update.columns) else "update"
+        elif verb == "replace" and self.is_computed(payload):
+            verb = "atomic"
         result = self.write(
-            node, state, record=record, verb=verb, payload=payload, preconditions=self.preconditions_of(spec, bound, receiver, state, node),
-            spec=spec, doubts=frozenset((doubt,)) if doubt else NOTHING,
+            node, self.seen_by(spec, bound, receiver, state), record=record, verb=verb, payload=payload,
+            preconditions=(*self.preconditions_of(spec, bound, receiver, state, written, node), *demanded, *self.watch_preconditions(payload, spec, receiver, state)),
+            spec=spec, doubts=frozenset((doubt,)) if doubt else NOTHING, columns=update.columns if update is not None else None,
+            self_columns=update.server if update is not None else NOTHING, of=state,
         )
         for origin in result.same:
             self.set_on_receiver(spec, receiver, origin, node, state)
@@ -360,7 +421,20 @@ class Stores(Dumps, Outcomes, Requests, Blobs, Transactions, Replays, Effects, S
             self.note_transport(self.trace.events[origin.n], self.http_verb(spec, bound), receiver, args, node, state)
             if self.trace.events[origin.n].conditional:
                 self.after_response(spec, bound, receiver, result, node, state)
-        return result
+        return self.queued(result, self.trace.events[next(iter(result.same)).n], spec, receiver, state)
+
+    def deferred(self, receiver: Optional[Value], name: str, state: State) -> Value:
+        """What was given to the call that made a request object."""
+        for oid in receiver.objs if receiver is not None else ():
+            obj = state.heap.get(oid)
+            if obj is not None and name in obj.fields:
+                return obj.fields[name]
+        return self.values.unknown
+
+    @staticmethod
+    def is_computed(payload: Value) -> bool:
+        """Nothing but a word for the server to compute (`Increment(1)`)."""
+        return bool(payload.origins) and all(o.kind in ("server", "const") for o in payload.origins) and any(o.kind == "server" for o in payload.origins)
 
     def http_verb(self, spec: Any, bound: Any) -> str:
         """The verb of a request; '' where it is none."""
@@ -400,8 +474,11 @@ class Stores(Dumps, Outcomes, Requests, Blobs, Transactions, Replays, Effects, S
     def write(self, node: Any, state: State, *, record: Record, verb: str, payload: Value, preconditions: tuple = (), spec: Any = None,
               columns: Any = None, changes: frozenset = NOTHING, base: frozenset = NOTHING, full: bool = False, unit: bool = False, doubts: frozenset = NOTHING,
               outcome: str = "", conflict: Any = None, extra: Any = 0, open_where: bool = False, self_columns: frozenset = NOTHING,
-              result_typ: Optional[str] = None, text: str = "") -> Value:
-        """Note a write; its result carries the outcome. A refusal that raises leaves from here."""
+              result_typ: Optional[str] = None, text: str = "", of: Optional[State] = None) -> Value:
+        """Note a write; its result carries the outcome. A refusal that raises leaves from here.
+
+        of: the state to go on in, where `state` is only what the write sees (another set of locks).
+        """
         shows = list(conflict if conflict is not None else (spec.get("conflict", ()) if spec is not None else ()) or ())
         outcome = outcome or _outcome_kind(shows, spec)
         raised = frozenset(name for show in shows if show.startswith("raises ") for name in (show[7:].split("[")[0].strip(),))
@@ -411,12 +488,14 @@ class Stores(Dumps, Outcomes, Requests, Blobs, Transactions, Replays, Effects, S
             doubts=doubts, commit=None, open_where=open_where, self_columns=self_columns, text=text, conflict_handled=False, help=(spec.get("help") or "") if spec is not None else "",
             refused=state.lost - state.won,
         )
+        state = of if of is not None else state
         event.preconditions = preconditions
         event.save_help = (spec.get("save_help") or "") if spec is not None else ""
         if verb == "create":
             event.handled = self.catches_duplicates()
         event.lock_help = (spec.get("lock_help") or "") if spec is not None else ""
         event.offers = spec is not None and self.offers_precondition(spec.entry)
+        event.role = (spec.get("role") or "") if spec is not None else ""
         n = event.n
         if self.sent is not None:
             self.sent.setdefault(n, []).append(preconditions)
@@ -451,10 +530,33 @@ class Stores(Dumps, Outcomes, Requests, Blobs, Transactions, Replays, Effects, S
         return known[key]
 
     def store_subscript(self, base: Value, index: Value, node: Any, state: State) -> Optional[Value]:
-        return None
+        """`store[key]`: a read, or what is reached through it (`client[db][collection]`)."""
+        return self._operator_call(base, "__getitem__", (index,), node, state)
 
     def store_subscript_write(self, base: Value, index: Value, value: Value, state: State, node: Any) -> bool:
-        return False
+        return self._operator_call(base, "__setitem__", (index, value), node, state) is not None
+
+    def store_subscript_delete(self, base: Value, index: Value, state: State, node: Any) -> bool:
+        return self._operator_call(base, "__delitem__", (index,), node, state) is not None
+
+    def store_attribute(self, base: Value, name: str, node: Any, state: State) -> Optional[Value]:
+        """`client.db.collection`: attributes of any name that the vocabulary knows."""
+        if name.startswith("_"):
+            return None
+        return self._operator_call(base, "__getattr__", (self.values.const(name),), node, state)
+
+    def _operator_call(self, base: Value, name: str, given: tuple, node: Any, state: State) -> Optional[Value]:
+        if base.ref is not None or not self.vocabulary.has_operators:
+            return None
+        from .builtins import _arguments
+
+        for typ in self.library_types(base):
+            if typ.startswith("path:"):
+                continue
+            specs = tuple(spec for spec in self.vocabulary.methods(typ, name) if spec.signature.name == name)
+            if specs:
+                return self.apply(specs, base, name, _arguments(*given), node if node is not None else base, state)
+        return None
 
     def call_typed_value(self, callee: Value, args: Any, node: Any, state: State) -> Optional[Value]:
         """Calling an instance: a session factory, a retrier, a task."""
@@ -490,6 +592,13 @@ class Stores(Dumps, Outcomes, Requests, Blobs, Transactions, Replays, Effects, S
                     self.throw(refused, frozenset(("*conflict",)), ("write", event.n))
                 state.won |= {event.n}
                 return
+
+
+def _below(name: str, before: dict) -> str:
+    """A key of its own for another level of the same name."""
+    while name in before:
+        name += "/"
+    return name
 
 
 def _literal(value: Any) -> Any:

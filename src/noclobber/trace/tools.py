@@ -231,6 +231,18 @@ class Tools:
         return Body(self.trace, first, len(self.trace.events), definition.name, self.site(definition), self.parameters_of(definition, scope, False),
                     _doc(definition), self._returned(self.watched_returns, None))
 
+    def walk_returned(self, frame: Any) -> None:
+        """The functions that a root hands out (`def wrapped` of a decorator): called by somebody else, with nothing known of their arguments."""
+        waiting = [(value, state) for state, value in frame.returns]
+        done: set = set()
+        while waiting and len(done) < 6:
+            value, state = waiting.pop(0)
+            if value.ref is None or value.ref[0] != "local" or value.ref[1] in done:
+                continue
+            done.add(value.ref[1])
+            if self._inner_body(value, state.copy()) is not None:
+                waiting += [(inner, left) for left, inner in self.watched_returns]
+
     def note_inner(self, definition: Any, value: Value, state: State) -> None:
         """A def inside a function (or under an `if` of a module) whose decorators expose it."""
         if self.tooling is None or len(self.frames) != 1 or not definition.decorators:

@@ -24,6 +24,8 @@ class Transactions:
 
     def op_begin(self, spec: Any, bound: Any, receiver: Optional[Value], args: Any, node: Any, state: State, doubt: str) -> Value:
         """`conn.begin()`, `session.begin()`: open from here on; as a context manager it is closed at the end of the block."""
+        if spec.entry.kind == "store" and spec.get("guard") is not None and (not spec.get("guard") or spec.signature.param("key") is not None):
+            return self.begin_watch(spec, bound, receiver, node, state)
         typ = spec.signature.returns or (receiver.typ if receiver is not None else None)
         if spec.entry.kind == "orm" and spec.signature.returns or spec.get("dialect"):
             self.session_expired(state)
@@ -49,7 +51,8 @@ class Transactions:
         level = (isolation or (spec.get("isolation") if spec is not None else "") or "").lower()
         if "serializable" in flags or "serializable" in level:
             kind = "serializable"
-        token = Lock(kind, event.n, "block")
+        guarding = spec is not None and spec.entry.kind == "store" and bool(spec.get("guard"))
+        token = Lock("optimistic", event.n, "block", owner="txn") if guarding else Lock(kind, event.n, "block")
         state.held |= {token}
         return token
 
@@ -86,6 +89,8 @@ class Transactions:
         return any(entry.fields.get("dialect") == "postgres" for entry in self.vocabulary.entries_of_type(receiver.typ))
 
     def op_commit(self, spec: Any, bound: Any, receiver: Optional[Value], args: Any, node: Any, state: State, doubt: str) -> Value:
+        if spec.entry.kind == "store" and receiver is not None and self._is_queue(receiver, state):
+            return self.execute_queue(spec, receiver, node, state)
         event = self.event(Commit, node, state, label=spec.signature.last)
         self.creates_flushed()
         self.flush_units(receiver, node, state, spec, commit=event.n)
@@ -110,6 +115,10 @@ class Transactions:
         self.added.clear()
 
     def op_rollback(self, spec: Any, bound: Any, receiver: Optional[Value], args: Any, node: Any, state: State, doubt: str) -> Value:
+        if spec.entry.kind == "store" and receiver is not None and self._is_queue(receiver, state):
+            self._set_marks(receiver, state, clear=True)
+            self.end_watch(state)
+            return self.values.none
         self.event(Expire, node, state)
         self.drop_units(state)
         self.close_blocks(state)

@@ -137,6 +137,7 @@ class Walker(Evaluator, Calls, Stores, TimeLimits, Tools, Refiner):
                 args = self.parameters_as_unknown(definition, root, state)
                 self.retried_body(definition, root, state, frame, args)
             self.note_body(root, definition, frame, self.ended)
+            self.walk_returned(frame)
         finally:
             self.frames.pop()
             self.shared["steps"] = spent + self.steps - first

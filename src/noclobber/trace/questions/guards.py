@@ -9,7 +9,7 @@ from ..values import Origin, Value
 
 
 #: Locks that guard when they are held from before the read until the write.
-GUARDS = frozenset(("serializable", "begin", "advisory", "table", "session", "file", "ttl", "pattern", "row"))
+GUARDS = frozenset(("serializable", "begin", "advisory", "table", "session", "file", "ttl", "pattern", "row", "optimistic"))
 _WHY_NOT = {
     "atomic": "a transaction at READ COMMITTED: another one may commit between its read and its write",
     "process": "keeps out threads or tasks of this process only",
@@ -43,9 +43,11 @@ def column_of(trace: Trace, origin: Origin) -> Optional[str]:
 def same(trace: Trace, read: Read, write: Write) -> str:
     """yes / maybe / no: does the write go to the record that was read?"""
     def key_from_read(column: str, value: Value) -> bool:
-        if column == "entity":
+        if column in ("entity", "reference"):
             # The object that was read is written back: it carries its key.
             return any(o.kind == "read" and o.n == read.n for o in value.origins)
+        if read.record.family in ("document", "key"):
+            return _is_key_field(trace, read, column, value)
         for origin in value.same:
             if origin.kind == "read" and origin.n == read.n:
                 name = column_of(trace, origin)
@@ -54,6 +56,19 @@ def same(trace: Trace, read: Read, write: Write) -> str:
         return False
 
     return same_record(read.record, write.record, key_from_read=key_from_read)
+
+
+def _is_key_field(trace: Trace, read: Read, column: str, value: Value) -> bool:
+    """`replace(item=doc["id"], …)`: the key is a field of the very document that was read, by the key's name or by that of an id."""
+    for origin in value.same:
+        if origin.kind == "read" and origin.n == read.n and origin.path:
+            name = str(origin.path[-1]).strip("[]'\"")
+            if name == column or name in _ID_FIELDS and (column in _ID_FIELDS or column not in dict(read.record.key)):
+                return True
+    return False
+
+
+_ID_FIELDS = frozenset(("id", "_id", "pk", "key", "name", "path", "uid"))
 
 
 def guard_between(trace: Trace, read: Read, write: Event, change: Optional[Event] = None) -> Optional[Lock]:
@@ -73,6 +88,8 @@ def guard_between(trace: Trace, read: Read, write: Event, change: Optional[Event
             continue
         if lock.kind == "row" and not _covers(trace, lock, read):
             continue
+        if lock.kind == "optimistic" and lock.record is not None and same_record(lock.record, read.record) == NO:
+            continue  # WATCH of another key
         return lock
     return None
 

@@ -5,7 +5,7 @@ from typing import Iterable, Iterator
 
 from ..events import Read, Trace, Write
 from ..records import NO, YES
-from ..values import Origin
+from ..values import Origin, Value
 from .claims import Mark
 from .guards import guard_between, reads_in, same
 from .retries import is_fallback
@@ -73,3 +73,14 @@ def relies_on(trace: Trace, write: Write) -> bool:
         if event.kind == "call" and any(o.kind == "read" or any(o in v.same for _, v in write.record.key) for o in event.value.origins):
             return True  # what was read with the row goes on as if it were ours
     return False
+
+
+def is_step(value: Value, read: Read) -> bool:
+    """A count: what was read, plus or minus something."""
+    return any(o.kind == "read" and o.n == read.n for o in value.incr)
+
+
+def is_collected(trace: Trace, read: Read, write: Write) -> bool:
+    """Is something put into what was read: an entry of a list or of a mapping?"""
+    return any(event.n < write.n and event.n > read.n and event.op in ("mutate", "item", "aug") and any(o.kind == "read" and o.n == read.n for o in (*event.base, *event.value.origins))
+               for event in trace.of("change"))
