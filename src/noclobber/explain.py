@@ -31,12 +31,12 @@ def _explain(data: bytes, path: str, line: int, vocabulary: Any) -> Optional[str
         calling: tuple = ()
 
         def call_method(self, receiver: Any, name: str, args: Any, node: Any, state: Any) -> Any:
-            return self.watched(node, lambda: super(Watching, self).call_method(receiver, name, args, node, state))
+            return self.while_calling(node, lambda: super(Watching, self).call_method(receiver, name, args, node, state))
 
         def call_value(self, callee: Any, args: Any, node: Any, state: Any) -> Any:
-            return self.watched(node, lambda: super(Watching, self).call_value(callee, args, node, state))
+            return self.while_calling(node, lambda: super(Watching, self).call_value(callee, args, node, state))
 
-        def watched(self, node: Any, work: Any) -> Any:
+        def while_calling(self, node: Any, work: Any) -> Any:
             before, self.calling = self.calling, (self.site(node), node)
             try:
                 return work()

@@ -94,6 +94,7 @@ def parser() -> Parser:
     )
     add = groups["suppressions"].add_argument
     add("--no-ignores", action="store_true", help="as if there were no suppressing comments")
+    add("--add-ignore", metavar="REASON", help="write a suppressing comment with this reason above each finding")
     add("--show-suppressed", action="store_true", help="print suppressed findings too")
     add = groups["output"].add_argument
     add("--output", action="append", default=[], metavar="FORMAT=FILE", help="write another report; may be given again")
@@ -202,6 +203,14 @@ def run(arguments: list[str]) -> int:
         if run.excluded:
             complain(f"{run.excluded} file{'s' if run.excluded != 1 else ''} excluded by configuration")
 
+    if options.add_ignore is not None:
+        if stdin is not None:
+            raise Failed("`--add-ignore` cannot write into stdin")
+        from noclobber.cli.ignores import add_ignores
+
+        comments, changed = add_ignores(settled, options.add_ignore, run.cwd)
+        print(f"{comments} comment{'s' if comments != 1 else ''} written into {changed} file{'s' if changed != 1 else ''}")
+        return BROKEN if run.missing or settled.internal_error else OK
     shown_as = main_config.settings.output_format
     _print(settled, run, shown_as, options)
     if "github" in (shown_as, *(name for name, _ in outputs)):

@@ -17,6 +17,8 @@ PIPE = 141
 COMMANDS = {
     "check": "look for lost updates in files and folders",
     "baseline": "create, check or prune the file of known findings",
+    "explain": "tell the whole story of a finding",
+    "teach": "write the vocabulary line that silences a kind of finding",
     "rule": "explain a rule",
     "rules": "list the rules",
     "config": "show the settings in force, and where each comes from",

@@ -133,14 +133,18 @@ def _notes(finding: Any, page: Any, first: bool) -> list[tuple[str, str]]:
         notes.append(("teach", f"if this is guarded where noclobber cannot see it:\n{finding.teach}"))
     if finding.suppressed:
         notes.append(("suppressed", _suppressed(finding)))
-    reasons = [DOUBTS.get(reason) or CAP_REASONS.get(reason, reason) for reason in sorted(finding.doubts)]
-    confidence = finding.confidence + (f" ({'; '.join(reasons)})" if reasons else "")
+    confidence = finding.confidence + (f" ({doubts(finding)})" if finding.doubts else "")
     if page is not None and page.status == "preview":
         confidence += " · preview"
     notes.append(
         ("confidence", f"{confidence} · noclobber rule {finding.code}" + (f" · {finding.url}" if finding.url else ""))
     )
     return notes
+
+
+def doubts(finding: Any) -> str:
+    """What lowered the confidence, in words."""
+    return "; ".join(DOUBTS.get(reason) or CAP_REASONS.get(reason, reason) for reason in sorted(finding.doubts))
 
 
 def _suppressed(finding: Any) -> str:
