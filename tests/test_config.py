@@ -182,8 +182,8 @@ def test_mistake_on_the_command_line(tmp_path: Path) -> None:
         Resolver({"select": ["RMW101", "stale-retri"]}, cwd=str(tmp_path))
     assert str(caught.value) == "unknown rule `stale-retri` in option `--select`; did you mean `stale-retry`?"
     with pytest.raises(ConfigError) as caught:
-        Resolver({"output-format": "sarif"}, cwd=str(tmp_path))
-    assert str(caught.value) == "option `--output-format` must be one of full, concise, json, not `sarif`"
+        Resolver({"output-format": "pdf"}, cwd=str(tmp_path))
+    assert str(caught.value) == "option `--output-format` must be one of full, concise, grouped, json, jsonl, sarif, github, gitlab, junit, rdjson, html, not `pdf`"
     with pytest.raises(ConfigError, match="environment variable NOCLOBBER_OUTPUT_FORMAT must be one of"):
         Resolver(cwd=str(tmp_path), environ={"NOCLOBBER_OUTPUT_FORMAT": "xml"})
 

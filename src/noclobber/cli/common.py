@@ -24,6 +24,7 @@ COMMANDS = {
     "config": "show the settings in force, and where each comes from",
     "stores": "list, check or explain what noclobber knows of stores",
     "version": "show the version",
+    "completion": "print a completion script for a shell",
 }
 
 

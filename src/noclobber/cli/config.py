@@ -8,17 +8,29 @@ from typing import Any
 from noclobber.cli.common import OK, Failed, Parser, loaded, make_resolver, page_named
 
 
+def parser() -> Parser:
+    cli = Parser("config")
+    cli.add_argument("path", nargs="?", default=".", metavar="PATH")
+    cli.add_argument("--check", action="store_true", help="only say whether the settings can be used")
+    cli.add_argument(
+        "--config", metavar="FILE", default=os.environ.get("NOCLOBBER_CONFIG", ""), help="this settings file"
+    )
+    cli.add_argument("--isolated", action="store_true", help="read no settings file")
+    cli.add_argument("--schema", action="store_true", help="print the JSON Schema of [tool.noclobber]")
+    return cli
+
+
 def run(arguments: list[str]) -> int:
     from noclobber.config import SETTINGS
 
-    parser = Parser("config")
-    parser.add_argument("path", nargs="?", default=".", metavar="PATH")
-    parser.add_argument("--check", action="store_true", help="only say whether the settings can be used")
-    parser.add_argument(
-        "--config", metavar="FILE", default=os.environ.get("NOCLOBBER_CONFIG", ""), help="this settings file"
-    )
-    parser.add_argument("--isolated", action="store_true", help="read no settings file")
-    options = parser.parse(arguments)
+    options = parser().parse(arguments)
+    if options.schema:
+        import json
+
+        from noclobber.config.schema import schema
+
+        print(json.dumps(schema(), indent=2))
+        return OK
     if not os.path.exists(options.path):
         raise Failed(f"{options.path}: no such file or directory")
     resolver = make_resolver(options)

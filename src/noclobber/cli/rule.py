@@ -8,15 +8,25 @@ from typing import Any
 from noclobber.cli.common import OK, Failed, Parser, colored, page_named, print_table
 
 
+def parser() -> Parser:
+    cli = Parser("rule")
+    cli.add_argument("names", nargs="*", metavar="CODE|NAME")
+    cli.add_argument("--all", action="store_true", help="all rules")
+    cli.add_argument("--format", choices=("text", "markdown", "json"), default="text")
+    cli.add_argument("--color", choices=("auto", "always", "never"), default="auto")
+    return cli
+
+
+def parser_of_rules() -> Parser:
+    cli = Parser("rules")
+    cli.add_argument("--format", choices=("text", "markdown", "json"), default="text")
+    return cli
+
+
 def run(arguments: list[str]) -> int:
     from noclobber import knowledge
 
-    parser = Parser("rule")
-    parser.add_argument("names", nargs="*", metavar="CODE|NAME")
-    parser.add_argument("--all", action="store_true", help="all rules")
-    parser.add_argument("--format", choices=("text", "markdown", "json"), default="text")
-    parser.add_argument("--color", choices=("auto", "always", "never"), default="auto")
-    options = parser.parse(arguments)
+    options = parser().parse(arguments)
     rules = knowledge.load()
     if options.all:
         pages = sorted(rules.pages.values(), key=lambda page: page.code)
@@ -73,9 +83,7 @@ def _page_data(page: Any) -> dict[str, Any]:
 def run_rules(arguments: list[str]) -> int:
     from noclobber import knowledge
 
-    parser = Parser("rules")
-    parser.add_argument("--format", choices=("text", "markdown", "json"), default="text")
-    options = parser.parse(arguments)
+    options = parser_of_rules().parse(arguments)
     pages = sorted(knowledge.load().pages.values(), key=lambda page: page.code)
     if options.format == "json":
         import json

@@ -9,24 +9,29 @@ from typing import Any
 from noclobber.cli.common import FOUND, OK, Failed, Parser, loaded, make_resolver, nearest, print_table
 
 
-def run(arguments: list[str]) -> int:
-    parser = Parser("stores")
-    actions = {"list": _stores_list, "check": _stores_check, "explain": _stores_explain}
-    parser.add_argument("action", nargs="?", default="", metavar="|".join(actions))
-    parser.add_argument(
+def parser() -> Parser:
+    cli = Parser("stores")
+    cli.add_argument("action", nargs="?", default="", metavar="list|check|explain")
+    cli.add_argument(
         "argument", nargs="?", metavar="FILE | PATH:LINE", help="check: a vocabulary file; explain: a place in the code"
     )
-    parser.add_argument(
+    cli.add_argument(
         "--verify", action="store_true", help="check: compare the signatures with the libraries installed here"
     )
-    parser.add_argument(
+    cli.add_argument(
         "--config", metavar="FILE", default=os.environ.get("NOCLOBBER_CONFIG", ""), help="this settings file"
     )
-    parser.add_argument("--isolated", action="store_true", help="read no settings file")
-    options = parser.parse(arguments)
+    cli.add_argument("--isolated", action="store_true", help="read no settings file")
+    return cli
+
+
+def run(arguments: list[str]) -> int:
+    cli = parser()
+    actions = {"list": _stores_list, "check": _stores_check, "explain": _stores_explain}
+    options = cli.parse(arguments)
     if options.action not in actions:
         said = f"unknown action `{options.action}`{nearest(options.action, list(actions))}" if options.action else "which action"
-        parser.error(f"{said}? list, check FILE or explain PATH:LINE" if not options.action else said)
+        cli.error(f"{said}? list, check FILE or explain PATH:LINE" if not options.action else said)
     return actions[options.action](options)
 
 

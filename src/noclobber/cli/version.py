@@ -8,11 +8,15 @@ from noclobber import __version__
 from noclobber.cli.common import OK, Parser
 
 
+def parser() -> Parser:
+    cli = Parser("version")
+    cli.add_argument("--verbose", "-v", action="store_true", help="also the versions of what noclobber runs on")
+    return cli
+
+
 def run(arguments: list[str]) -> int:
     if arguments:
-        parser = Parser("version")
-        parser.add_argument("--verbose", "-v", action="store_true", help="also the versions of what noclobber runs on")
-        options = parser.parse(arguments)
+        options = parser().parse(arguments)
     print(f"noclobber {__version__}")
     if arguments and options.verbose:
         from importlib.metadata import PackageNotFoundError, version
