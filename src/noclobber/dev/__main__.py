@@ -12,7 +12,20 @@ def main(argv: Sequence[str] | None = None) -> int:
     trace = commands.add_parser("print-trace", help="print the trace of each scope of a file")
     trace.add_argument("file")
     trace.add_argument("--function", help="only this function (qualified name)")
+    rule = commands.add_parser("new-rule", help="write the check, the page and the fixtures of a new rule")
+    rule.add_argument("slug")
+    rule.add_argument("code")
+    made = commands.add_parser("generate", help="make the generated parts of the repository anew")
+    made.add_argument("--check", action="store_true", help="only say which differ")
     args = cli.parse_args(argv)
+    if args.command == "new-rule":
+        from noclobber.dev.scaffold import new_rule
+
+        return new_rule(args.slug, args.code)
+    if args.command == "generate":
+        from noclobber.dev.scaffold import generate
+
+        return generate(args.check)
     return print_trace(args.file, args.function)
 
 

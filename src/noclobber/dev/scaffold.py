@@ -1,0 +1,105 @@
+"""`python -m noclobber.dev new-rule SLUG CODE` and `generate [--check]`."""
+from __future__ import annotations
+
+import re
+import sys
+from pathlib import Path
+from typing import Any
+
+BEGIN, END = "<!-- made by noclobber.knowledge.tables.markdown() -->\n", "<!-- end -->\n"
+FAMILIES = {"1": ("blind write", "write"), "2": ("ORM", "write"), "3": ("outcome", "write"), "4": ("retry", "retry"), "5": ("effect", "effect"),
+            "6": ("lock", "lock"), "7": ("agent tool", "tool")}
+
+CHECK = '''\
+"""{code}: WHAT IT FINDS, in one sentence."""
+from __future__ import annotations
+
+from typing import Iterator
+
+from noclobber.trace.events import Trace
+from noclobber.trace.questions.claims import Claim
+
+
+def check(trace: Trace) -> Iterator[Claim]:
+    raise NotImplementedError("{slug}")
+'''
+PAGE = '''\
++++
+code = "{code}"
+slug = "{slug}"
+summary = "TODO"
+family = "{family}"
+group = "{group}"
+level = "recommended"
+severity = "warning"
+scope = "module"
+trust = {{right = 0, wrong = 0}}
+since = "{since}"
+status = "preview"
+needs = []
+fix = "none"
+references = []
+
+[[timeline]]
+worker = "A"
+role = "read"
+text = "reads {{value}}"
+state = "{{record}}: 100"
++++
+'''
+
+
+def root() -> Path:
+    """The checkout that this package runs from."""
+    return Path(__file__).resolve().parents[3]
+
+
+def new_rule(slug: str, code: str, base: Path | None = None, out: Any = None) -> int:
+    """Write the check, the page and the fixture folder of a new rule; say what is left. Returns an exit code; writes over nothing."""
+    from noclobber import __version__
+    from noclobber.knowledge.pages import SECTIONS
+
+    base, out = base or root(), out or sys.stdout
+    family = FAMILIES.get(code[3:4])
+    if not re.fullmatch(r"[a-z]+(-[a-z]+)*", slug) or not re.fullmatch(r"RMW[1-7]\d\d", code) or family is None:
+        print("a rule needs a slug such as `torn-write` and a code such as RMW110", file=sys.stderr)
+        return 2
+    name = slug.replace("-", "_")
+    since = ".".join(__version__.split(".")[:2])
+    page = PAGE.format(code=code, slug=slug, family=family[0], group=family[1], since=since) + "\n".join(f"## {title}\nTODO\n" for title in SECTIONS)
+    files = {f"src/noclobber/checks/{name}.py": CHECK.format(code=code, slug=slug), f"rules/catalog/{slug}.md": page}
+    for kind in ("bad", "good", "near"):
+        for number in range(1, 4):
+            files[f"tests/fixtures/{name}/case{number}_{kind}.py"] = '"""TODO: a program of real size, in the way people write it."""\n'
+    taken = [name for name in files if (base / name).exists()]
+    used = [path.name for path in (base / "rules" / "catalog").glob("*.md") if f'code = "{code}"' in path.read_text(encoding="utf-8")]
+    if taken or used:
+        print(f"there is one already: {', '.join(taken or used)}", file=sys.stderr)
+        return 2
+    for path, text in files.items():
+        (base / path).parent.mkdir(parents=True, exist_ok=True)
+        (base / path).write_text(text, encoding="utf-8")
+        print(path, file=out)
+    print(f"left to do: \"{slug}\" in SLUGS of src/noclobber/checks/__init__.py, its place in rules/precedence.toml, every TODO", file=out)
+    return 0
+
+
+def generated(base: Path) -> dict[Path, str]:
+    """File → its text with the generated part made anew."""
+    from noclobber.knowledge import tables
+
+    path = base / "rules" / "README.md"
+    text = path.read_text(encoding="utf-8")
+    start = text.index(BEGIN) + len(BEGIN)
+    return {path: text[:start] + tables.markdown() + text[text.index(END, start):]}
+
+
+def generate(check: bool, base: Path | None = None, out: Any = None) -> int:
+    """Make the generated parts of the repository anew; `check`: only say which differ. Returns an exit code."""
+    base, out = base or root(), out or sys.stdout
+    stale = {path: text for path, text in generated(base).items() if path.read_text(encoding="utf-8") != text}
+    for path, text in stale.items():
+        print(f"{path.relative_to(base).as_posix()}: {'not what the tables say' if check else 'made anew'}", file=out)
+        if not check:
+            path.write_text(text, encoding="utf-8")
+    return 1 if check and stale else 0
