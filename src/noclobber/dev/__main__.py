@@ -1,9 +1,15 @@
-"""`python -m noclobber.dev print-trace FILE [--function NAME]`: events, values and guards of each scope, as rules see them."""
+"""For contributors: `print-trace FILE` (events, values and guards of each scope, as rules see them), `review PATH` (findings that nobody has
+read, with their code), `trust` (what was said of those that were read, into the pages)."""
 from __future__ import annotations
 
 import argparse
+import os
 import sys
 from typing import Any, Sequence
+
+#: Of the checkout: contributors work in one.
+RULES = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "..", "rules")
+LABELS = os.path.join(RULES, "labels.jsonl")
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -17,7 +23,17 @@ def main(argv: Sequence[str] | None = None) -> int:
     rule.add_argument("code")
     made = commands.add_parser("generate", help="make the generated parts of the repository anew")
     made.add_argument("--check", action="store_true", help="only say which differ")
+    review = commands.add_parser("review", help="print the findings below a path that have no label yet, with their code")
+    review.add_argument("path")
+    review.add_argument("--rule", action="append", default=[], help="only this rule (code or slug); may be repeated")
+    review.add_argument("--limit", type=int, default=0, help="at most so many")
+    trust = commands.add_parser("trust", help="set `trust` in the pages from the labels; --check only says whether it is up to date")
+    trust.add_argument("--check", action="store_true")
+    for command in (review, trust):
+        command.add_argument("--labels", default=LABELS, help="default: rules/labels.jsonl of the checkout")
     args = cli.parse_args(argv)
+    if args.command == "print-trace":
+        return print_trace(args.file, args.function)
     if args.command == "new-rule":
         from noclobber.dev.scaffold import new_rule
 
@@ -26,7 +42,35 @@ def main(argv: Sequence[str] | None = None) -> int:
         from noclobber.dev.scaffold import generate
 
         return generate(args.check)
-    return print_trace(args.file, args.function)
+    from noclobber.dev import review as reading
+
+    try:
+        labels = reading.read_labels(args.labels)
+        if args.command == "review":
+            print(f"{reading.unread(args.path, labels, args.rule, limit=args.limit)} unread", file=sys.stderr)
+            return 0
+        return set_trust(labels, args.check)
+    except reading.LabelError as error:
+        print(f"noclobber.dev: {error}", file=sys.stderr)
+        return 2
+
+
+def set_trust(labels: Sequence[dict], check: bool) -> int:
+    """Bring the pages' trust in line with the labels. Returns an exit code: 1 when `check` finds a page that is not."""
+    import shutil
+    import tempfile
+
+    from noclobber.dev import review as reading
+
+    pages = os.path.join(RULES, "catalog")
+    if not check:
+        print("\n".join(reading.write_trust(pages, labels)))
+        return 0
+    with tempfile.TemporaryDirectory() as folder:
+        copy = shutil.copytree(pages, os.path.join(folder, "catalog"))
+        stale = reading.write_trust(copy, labels)
+    print("\n".join(f"{name}: trust is not what the labels say; run `python -m noclobber.dev trust`" for name in stale))
+    return 1 if stale else 0
 
 
 def print_trace(path: str, only: str | None = None, out: Any = None) -> int:
