@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 import re
 import sys
+from collections import deque
 from hashlib import blake2b
 from typing import Any, Callable, Iterable, Optional
 
@@ -18,6 +19,9 @@ from noclobber.resolve import ModuleIndex, Source, SourceError, absolute, index_
 MAX_MENTIONS = 40
 _IMPORTS = re.compile(rb"(?:^|[\n\r;:])[ \t\f]*(?:from|import)[ \t]+([^\n\r#;(]*)")
 _WORD = re.compile(rb"[A-Za-z_]\w*")
+#: Modules that are read for one file. In a project of half a million lines everything imports everything; what a helper in the tenth
+#: module down the line does is not followed anyway.
+MAX_CLOSURE = 100
 _MAX_FILE = 2_000_000  # bytes; larger ones are data
 
 
@@ -315,12 +319,14 @@ class Project:
         return any(name in listing or name + ".py" in listing for name in map(bytes.decode, words) for listing in listings)
 
     def closure(self, entry: Entry) -> list[Entry]:
-        """The module and all that its imports lead to inside the project, in the order of discovery."""
+        """The module and what its imports lead to inside the project, nearest first; the nearest MAX_CLOSURE of them."""
         seen = {entry.path: entry}
-        queue = [entry]
+        queue = deque((entry,))
         while queue:
-            for path in self.imported(queue.pop()):
+            for path in self.imported(queue.popleft()):
                 if path not in seen:
+                    if len(seen) >= MAX_CLOSURE:
+                        return list(seen.values())
                     found = self.entry(path)
                     if found is not None:
                         seen[path] = found
