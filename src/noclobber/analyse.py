@@ -226,8 +226,8 @@ class _Run:
             if callee.key == scope.key:
                 continue
             _, claims = self.walk(callee)
-            if any(other.rule == claim.rule and other.site.at is claim.site.at for other in claims):
-                return False
+            if any(other.rule == claim.rule and (other.site.at is claim.site.at or other.record == claim.record) for other in claims):
+                return False  # told there, once for the record
         mine = [site for site in calls if site.path == self.path and site.at is not None]
         if not mine:
             return False
