@@ -11,6 +11,7 @@ SLUGS = (
     "unset-as-null",
     "unchecked-rowcount", "unchecked-precondition-status", "stale-retry", "stale-retry-policy", "unconditional-fallback",
     "unbounded-conflict-retry", "retry-without-jitter", "conflict-throttle-conflation", "effect-in-retry-loop",
+    "effect-in-replayed-transaction", "per-attempt-idempotency-key", "effect-before-commit", "effect-without-key", "lock-across-network", "unfenced-lock", "unsafe-lock-release",
     "write-tool-without-version", "read-tool-without-version", "whole-document-tool", "write-tool-hides-outcome",
 )
 #: Rules about the tools of a module: they need the traces of all of them (`Trace.toolbox`).

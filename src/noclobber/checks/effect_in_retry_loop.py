@@ -5,9 +5,9 @@ from typing import Iterator
 
 from noclobber.trace.events import Effect, Trace
 from noclobber.trace.questions.claims import Claim, Mark
+from noclobber.trace.questions.effects import LASTING, thing_of
 from noclobber.trace.questions.guards import anchor
-
-_WORDS = {"email": "mail", "sms": "message", "chat": "message", "payment": "payment", "publish": "message", "enqueue": "task", "http": "request"}
+from noclobber.trace.questions.replayed import is_retry
 
 
 def check(trace: Trace) -> Iterator[Claim]:
@@ -15,16 +15,14 @@ def check(trace: Trace) -> Iterator[Claim]:
     for loop in reversed(trace.of("loop")):  # the innermost scope that repeats it tells it
         for n, cause in sorted(loop.replayed.items()):
             effect = trace.events[n]
-            if not isinstance(effect, Effect) or effect.key is not None or n in said:
+            if not isinstance(effect, Effect) or effect.what not in LASTING or effect.key is not None or n in said:
                 continue
-            if loop.how == "loop" and (loop.items or cause == "exception" and loop.quiet):
-                continue  # the next item or poll, not another attempt
-            if isinstance(cause, int) and cause in loop.accepted:
+            if loop.how == "transport" or not is_retry(loop, n, cause):
                 continue
             if loop.policy is not None and loop.policy.spec is not None and loop.policy.spec.op == "replay":
                 continue  # a transaction helper runs it again: effect-in-replayed-transaction
             said.add(n)
-            thing = _WORDS.get(effect.what, "effect")
+            thing = thing_of(effect)
             what = f"{effect.label}()"
             refusal = trace.events[cause] if isinstance(cause, int) else None
             yield Claim(

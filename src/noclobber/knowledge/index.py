@@ -202,6 +202,8 @@ _KINDS_OF_TABLE: dict[tuple[str, str], tuple[str, ...]] = {
     ("lock", "make"): ("lock",),
     ("lock", "enter"): ("lock",),
     ("lock", "extend"): ("lock", "write"),
+    ("lock", "take"): ("lock",),
+    ("lock", "drop"): ("unlock",),
     ("tool", "decorator"): ("tool",),
     ("tool", "register"): ("tool",),
     ("tool", "subclass"): ("tool",),

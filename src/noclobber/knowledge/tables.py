@@ -436,7 +436,12 @@ TABLES: dict[str, Table] = {
             about=Field("str", "on condition: what it looks at; `any` and `all` join others", ("exception", "not exception", "result", "not result", "any", "all")),
             default_on=Field("list", "what it retries when nothing is said"),
             excludes=Field("list", "parameters that say what is not retried"),
-            replays=Field("str", "what it runs again", ("function", "with", "request")),
+            replays=Field(
+                "str",
+                "what it runs again; `transaction`: a function that is a transaction, after a conflict; `task`: a workflow engine's task",
+                ("function", "with", "request", "transaction", "task"),
+            ),
+            gives=Field("list", "on call: what it hands to the callback before the caller's own arguments"),
             methods=Field("list", "HTTP verbs that a policy repeats by default"),
             conflict_by_default=Field("bool", "409 or 412 are among what it retries by default"),
         ),
@@ -449,6 +454,8 @@ TABLES: dict[str, Table] = {
             "enter": "takes it; the word `with`: entering the context manager does",
             "unlock": "releases it",
             "extend": "prolongs its lifetime",
+            "take": "takes a lock that is a key of a store: writes it if it is not there",
+            "drop": "deletes such a key, whoever holds the lock by now",
         },
         fields=_fields(
             "ttl",

@@ -240,11 +240,11 @@ def _second(walker: Any, args: Any, node: Any, state: State) -> Value:
 
 
 def _clock(walker: Any, args: Any, node: Any, state: State) -> Value:
-    return walker.values.make(frozenset((CLOCK,)))
+    return walker.values.make(frozenset((CLOCK,)) | walker.made_fresh("clock", node, state))
 
 
 def _random(walker: Any, args: Any, node: Any, state: State) -> Value:
-    return walker.values.make(frozenset((RANDOM,)))
+    return walker.values.make(frozenset((RANDOM,)) | walker.made_fresh("random", node, state))
 
 
 def _gather(walker: Any, args: Any, node: Any, state: State) -> Value:
@@ -408,7 +408,9 @@ _enter(_clock, "time.time time.monotonic time.perf_counter time.time_ns datetime
                "datetime.date.today django.utils.timezone.now time.strftime time.localtime time.gmtime")
 _enter(_random, "uuid.uuid4 uuid.uuid1 random.random random.uniform random.randint random.choice random.expovariate random.randrange "
                 "secrets.token_hex secrets.token_urlsafe secrets.token_bytes os.urandom secrets.randbelow random.sample random.shuffle "
-                "random.getrandbits random.gauss random.betavariate random.triangular uuid.uuid7")
+                "random.getrandbits random.gauss random.betavariate random.triangular uuid.uuid7 ulid.new ulid.ULID nanoid.generate shortuuid.uuid "
+                "uuid6.uuid7 uuid_utils.uuid4 uuid_utils.uuid7 ksuid.ksuid bson.ObjectId bson.objectid.ObjectId cuid.cuid secrets.choice "
+                "random.choices django.utils.crypto.get_random_string")
 _enter(_gather, "asyncio.gather")
 _enter(_to_thread, "asyncio.to_thread anyio.to_thread.run_sync starlette.concurrency.run_in_threadpool fastapi.concurrency.run_in_threadpool")
 _enter(_join_path, "os.path.join posixpath.join pathlib.Path pathlib.PurePath pathlib.PurePosixPath")

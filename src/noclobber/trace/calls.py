@@ -6,7 +6,8 @@ arguments, the events it makes and what it returns are thereby applied at the ca
 """
 from __future__ import annotations
 
-from typing import Any, Callable, Optional
+from contextlib import contextmanager
+from typing import Any, Callable, Iterator, Optional
 
 from . import ir
 from .builtins import BUILTINS
@@ -94,7 +95,20 @@ class Calls:
         callee = self.eval(func, state)
         if self.regions and callee.ref is not None and isinstance(func, ir.Name):
             self.note_given(func.id, node)
-        return self.call_value(callee, self.arguments(node, state), node, state)
+        args = self.arguments(node, state)
+        if isinstance(func, ir.Name) and self.frames[-1].entry and func.id in self.frames[-1].entry and len(self.frames) > 1:
+            with self.handing_over():
+                return self.call_value(callee, args, node, state)
+        return self.call_value(callee, args, node, state)
+
+    @contextmanager
+    def handing_over(self) -> Iterator[None]:
+        """The function that is called next was handed in as a callback: its lines stand for themselves, not for the call of it."""
+        before, self.handed = self.handed, True
+        try:
+            yield
+        finally:
+            self.handed = before
 
     def arguments(self, node: Any, state: State) -> Arguments:
         result = Arguments()
@@ -445,8 +459,10 @@ class Calls:
         name = definition.name if isinstance(definition, ir.FunctionDef) else "<lambda>"
         function = scope.qualname if closure is None else f"{scope.qualname}.{name}"
         entry: tuple = (id(node.at), self.site(node))
-        if closure is not None and isinstance(mark, tuple) and mark[0] == "local" and self.frames[-1].calls != mark[2]:
+        of_lambda = self.frames[-1].function.endswith("<lambda>")
+        if self.handed or of_lambda or closure is not None and isinstance(mark, tuple) and mark[0] == "local" and self.frames[-1].calls != mark[2]:
             entry += ("callback",)
+        self.handed = False
         frame = undecorated or Frame(scope, excerpt, function, self.frames[-1].calls + (entry,), closure)
         if undecorated is not None:
             self.decorating.append(None)
@@ -796,8 +812,9 @@ class Calls:
             length = args.positional[0].value if args.positional else next((a.value for _, a in args.keywords), None)
             event = self.event(Suspend, node, state, what=name, value=length)
             state.done |= {(region.id, ("pause", event.n)) for region in self.regions}
+            self.passes(event, state)
         elif self.vocabulary.match("suspending", name):
-            self.event(Suspend, node, state, what=name)
+            self.passes(self.event(Suspend, node, state, what=name), state)
         self.pattern_write(name, result, receiver, args, node, state)
         return result
 

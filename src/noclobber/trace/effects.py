@@ -3,12 +3,14 @@ from __future__ import annotations
 
 from typing import Any, Optional
 
-from .events import Effect, Suspend
+from .events import Effect, Fresh, Suspend
 from .objects import Obj, State
-from .values import Origin, Value
+from .outcomes import IO_ERRORS
+from .spans import Spans
+from .values import NOTHING, Origin, Value
 
 
-class Effects:
+class Effects(Spans):
     """Mixin of Walker."""
 
     def op_effect(self, spec: Any, bound: Any, receiver: Optional[Value], args: Any, node: Any, state: State, doubt: str) -> Optional[Value]:
@@ -23,25 +25,73 @@ class Effects:
         for name, value in bound.extra:
             if name and self.vocabulary.match("idempotency_argument", name):
                 key = value
+        key = key or self.key_in_body(bound, state)
         if any(self.is_call_shape(shape, bound) for shape in spec.get("idempotent_if", ()) or ()):
             own = Origin("opaque", self.object_id_of(("value", id(node.at), self.frames[-1].calls)))
             return self.values.origin(own)
-        # The call itself may fail before anything is done: that repeats nothing but this call.
-        self.throw_io(state, node)
-        for value in args.all():
-            self.escapes(state, value, "sent")
         what = spec.get("kind") or "effect"
         label = f"{receiver.name}.{spec.signature.last}" if receiver is not None and receiver.name else spec.signature.name
-        event = self.event(Effect, node, state, what=what, label=label, key=key, entry=(spec.entry.kind, spec.entry.id))
+        event = self.event(Effect, node, state, what=what, label=label, key=key, entry=(spec.entry.kind, spec.entry.id), help=spec.get("help") or "")
         event.key = key
+        event.given |= frozenset().union(*(self.deep(state, value) for value in args.all())) if args.all() else NOTHING
+        # The call itself may fail: that repeats nothing but this call, and nobody knows whether it was done.
+        if self.collectors:
+            failed = state.copy()
+            failed.done |= {(region.id, ("sent", event.n)) for region in self.regions}
+            self.throw(failed, IO_ERRORS, ("io", id(node)))
+        for value in args.all():
+            self.escapes(state, value, "sent")
         self.note_transport(event, self.http_verb(spec, bound), receiver, args, node, state)
         state.done |= {(region.id, event.n) for region in self.regions}
+        self.passes(event, state)
         if what in ("http", "model"):
-            self.event(Suspend, node, state, "effect", what=label)
+            self.passes(self.event(Suspend, node, state, "effect", what=label, model=True), state)
         origin = Origin("outcome", event.n)
         oid = self.object_id(node, "effect")
         state.put(oid, Obj("path", origin, label=label))
         return self.values.origin(origin, objs=frozenset((oid,)), typ=spec.signature.returns or None)
+
+    def key_in_body(self, bound: Any, state: State) -> Optional[Value]:
+        """`json={…, "idempotency_key": key}`: the receiver is told which decision it is."""
+        sent = [value for _, value in bound.by_role.get("payload", ())] + [value for name, value in bound.by_name.items() if name in ("json", "data", "params", "body", "payload")]
+        sent += [value for name, value in bound.extra if name in ("json", "data", "body", "Message", "MessageBody")]
+        for value in sent:
+            for part in (value, *(inner for _, inner in self.header_items(value, state))):
+                for name, inner in self.header_items(part, state):
+                    if self.vocabulary.match("idempotency_argument", name) and not inner.is_none:
+                        return inner
+        return None
+
+    # --- keys that are made anew ------------------------------------------------------------------------------------------
+    def made_fresh(self, what: str, node: Any, state: State) -> frozenset:
+        """Origins of a random value or a clock's: inside a loop or a retried function each round makes another one."""
+        if not self.regions or node is None:
+            return NOTHING
+        return frozenset((Origin("fresh", self.event(Fresh, node, state, what=what).n),))
+
+    def numbered(self, value: Value, node: Any, state: State) -> Value:
+        """A text with the number of the attempt in it is another one with each attempt."""
+        if self.regions and any(o.kind == "attempt" or o.kind == "param" and o.path[-1:] == ("retries",) for o in value.origins):
+            return self.values.replace(value, origins=value.origins | self.made_fresh("attempt", node, state))
+        return value
+
+    def counted(self, node: Any, added: Value, value: Value) -> Value:
+        """`attempt += 1` in a loop counts its rounds."""
+        if self.regions and node.op == "+" and added.literal == 1 and not any(o.kind in ("read", "param", "opaque", "item", "outcome") for o in value.origins):
+            return self.values.replace(value, origins=value.origins | {Origin("attempt", self.regions[-1].id)})
+        return value
+
+    # --- effects whose outcome is not known -------------------------------------------------------------------------------
+    def sent_only(self, done: frozenset, failed: Any) -> frozenset:
+        """The marks of a path on which these effects have failed: they are not done, but they were sent."""
+        left = frozenset(mark for mark in done if mark[1] not in failed)
+        return left | frozenset((mark[0], ("sent", mark[1])) for mark in done - left if isinstance(mark[0], int) and self.trace.events[mark[1]].kind == "effect")
+
+    def unsent(self, state: State, names: Optional[frozenset]) -> State:
+        """After an exception that says that the connection never came about, nothing was sent."""
+        if names and all(self.vocabulary.match("unsent_exception", name.replace(":", ".").rsplit(".", 1)[-1]) for name in names):
+            state.done = frozenset(mark for mark in state.done if not (type(mark[1]) is tuple and mark[1][0] == "sent"))
+        return state
 
     def is_call_shape(self, shape: str, bound: Any) -> bool:
         """`url *search*`: does the argument of that name look like this?"""

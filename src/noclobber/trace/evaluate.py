@@ -40,7 +40,7 @@ class Evaluator:
         return self.values.const(node.value)
 
     def _fstring(self, node: Any, state: State) -> Value:
-        return self.values.template([p if isinstance(p, str) else self.eval(p, state) for p in node.parts])
+        return self.numbered(self.values.template([p if isinstance(p, str) else self.eval(p, state) for p in node.parts]), node, state)
 
     def object_id(self, node: Any, kind: str, extra: Any = 0) -> int:
         """Identity of the object made at a node: stable over the rounds of a fixpoint, different for each call path."""
@@ -388,7 +388,7 @@ class Evaluator:
         if SERVER in left.origins or SERVER in right.origins:
             return self.values.make(frozenset((SERVER,)) | left.origins | right.origins)
         if op == "+" and (_is_text(left) or _is_text(right)):
-            return self.values.template([left, right])
+            return self.numbered(self.values.template([left, right]), node, state)
         if op == "%" and _is_text(left):
             return self.percent_format(left, right, state)
         if op == "|" and (left.objs or right.objs):
@@ -838,7 +838,7 @@ class Evaluator:
                 if not self._is_number_object(current, state):
                     state.bind(target.id, self.values.replace(current, origins=(current.origins | added.origins) - {CONST} or current.origins))
                     return state
-            value = self.binary(node.op, current, added, node, state)
+            value = self.counted(node, added, self.binary(node.op, current, added, node, state))
             state.bind(target.id, self.values.replace(value, name=target.id) if value.ref is None else value)
         elif isinstance(target, ir.Attr):
             current = self.eval(target, state)

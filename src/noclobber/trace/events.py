@@ -37,7 +37,8 @@ class Record(NamedTuple):
 
 class Lock(NamedTuple):
     """Something held. kind: row, table, advisory, file, ttl, process, serializable, begin (SQLite BEGIN before the read),
-    atomic (a transaction that is no guard), pattern (an unresolved name that promises a lock).
+    atomic (a transaction that is no guard), pattern (an unresolved name that promises a lock), written
+    (an open transaction has written rows: n is the write; no guard).
 
     n: number of the event that took it; scope: 'tx' (ends with the transaction), 'session', 'block'; table/key: what it covers;
     source: read number whose row it locks (row locks), else None.
@@ -160,13 +161,40 @@ class Write(Event):
 
 
 class Effect(Event):
-    """what: kind of effect (email, payment, …); label: words; key: Value of the idempotency key or None."""
+    """what: kind of effect (email, payment, …); label: words; key: Value of the idempotency key or None; entry: (kind, id) of the vocabulary
+    entry; given: origins of all that it was given; help: the repair in this library's own terms."""
 
-    __slots__ = ("what", "label", "key", "entry")
+    __slots__ = ("what", "label", "key", "entry", "given", "help")
     kind = "effect"
+
+    def __init__(self, n: int, site: Site, ctx: Context) -> None:
+        super().__init__(n, site, ctx)
+        self.given, self.help = NOTHING, ""
 
     def describe(self) -> str:
         return f"{self.what} {self.label} key={self.key!r}"
+
+
+class KeyLock(Event):
+    """A lock that is a key of a store. how: 'take' (written if it was not there), 'drop' (deleted), 'extend' (given a longer life); key: words for the
+    key; ttl: it expires by itself; shown: class, function or key say that it is a lock, or it was taken in a method beside; handled: in an exception's handler
+    only; doubts."""
+
+    __slots__ = ("how", "key", "ttl", "shown", "handled", "owned", "doubts")
+    kind = "keylock"
+
+    def describe(self) -> str:
+        return f"{self.how} {self.key} ttl={self.ttl} shown={self.shown} owned={self.owned}"
+
+
+class Fresh(Event):
+    """A value that is another one each time: random, a clock, or a text with the number of the attempt in it. what: `random`, `clock`, `attempt`."""
+
+    __slots__ = ("what",)
+    kind = "fresh"
+
+    def describe(self) -> str:
+        return self.what
 
 
 class LockEvent(Event):
@@ -216,17 +244,39 @@ class Expire(Event):
     kind = "expire"
 
 
-class Begin(Event):
+class Pending(Event):
+    """A unit of work was given an object to insert or delete. label: words."""
+
     __slots__ = ("label",)
+    kind = "pending"
+
+    def describe(self) -> str:
+        return self.label
+
+
+class Begin(Event):
+    """passed: numbers of the writes, effects and pauses of the paths that leave this transaction well."""
+
+    __slots__ = ("label", "passed")
     kind = "begin"
+
+    def __init__(self, n: int, site: Site, ctx: Context) -> None:
+        super().__init__(n, site, ctx)
+        self.passed: frozenset = NOTHING
 
     def describe(self) -> str:
         return self.label
 
 
 class Commit(Event):
-    __slots__ = ("label",)
+    """passed: numbers of the writes, effects and pauses of the paths that come here, since their transaction began."""
+
+    __slots__ = ("label", "passed")
     kind = "commit"
+
+    def __init__(self, n: int, site: Site, ctx: Context) -> None:
+        super().__init__(n, site, ctx)
+        self.passed: frozenset = NOTHING
 
     def describe(self) -> str:
         return self.label
@@ -269,14 +319,15 @@ class Swallow(Event):
 
 
 class Suspend(Event):
-    """Time passes: a model call, a request, a sleep. value: how long a sleep takes, else None."""
+    """Time passes: a model call, a request, a sleep. value: how long a sleep takes, else None; model: a known request or model call."""
 
-    __slots__ = ("what", "value")
+    __slots__ = ("what", "value", "model")
     kind = "suspend"
 
     def __init__(self, n: int, site: Site, ctx: Context) -> None:
         super().__init__(n, site, ctx)
         self.value: Optional[Value] = None
+        self.model = False
 
     def describe(self) -> str:
         return self.what
@@ -299,13 +350,13 @@ class Loop(Event):
     'transport' (a client repeats one request by itself); items: it runs over independent items;
     retried: numbers of writes after whose refusal it runs again; accepted: of writes after whose acceptance it runs again (then
     it is no retry); replayed: {effect n: what made it run again}; quiet: it also runs again when nothing went wrong (a poll, a
-    queue); unseen: writes retried without anything that makes a session read its rows again; policy: the `policies.Policy` of a
+    queue); resent: numbers of effects whose own failure, with an unknown outcome, makes it run again; unseen: writes retried without anything that makes a session read its rows again; policy: the `policies.Policy` of a
     library, or None; bounded: something ends it although the conflict goes on: a count, a deadline, a cancellation; pauses: numbers of
     the Suspend events on the way back after a conflict; mixed: of the Mixed events on the way back; dropped: numbers of writes that it sends again without their condition; given: handles of the calls in it that
     run a function which was handed in; decorator: place of the decorator of the project whose wrapper loops, or None.
     """
 
-    __slots__ = ("how", "retried", "accepted", "replayed", "items", "label", "quiet", "unseen", "policy", "bounded", "pauses", "mixed", "given", "dropped", "decorator")
+    __slots__ = ("how", "retried", "accepted", "replayed", "items", "label", "quiet", "unseen", "policy", "bounded", "pauses", "mixed", "given", "dropped", "decorator", "resent")
     kind = "loop"
 
     def describe(self) -> str:
@@ -315,7 +366,7 @@ class Loop(Event):
 class Trace:
     """The events of one root with what rules ask of them."""
 
-    __slots__ = ("events", "root", "unchecked", "incomplete", "loops", "entry", "made", "touched", "used", "match", "bodies", "toolbox")
+    __slots__ = ("events", "root", "unchecked", "incomplete", "loops", "entry", "made", "touched", "used", "match", "bodies", "toolbox", "behind")
 
     def __init__(self, root: str) -> None:
         self.root = root
@@ -329,6 +380,7 @@ class Trace:
         self.used: set = set()  # reads whose content was handed out: returned, sent, passed on
         self.bodies: list = []  # functions walked with nothing known of their arguments (`tools.Body`): the root, functions in it that are tools
         self.toolbox: Any = None  # `tools.Toolbox` of the module, when this is the trace of one of its tools
+        self.behind: dict = {}  # n of an effect or pause → numbers of what its transaction has passed before it and what was not refused
         self.touched: dict = {}  # (kind, n) of an origin → {(path, loops, node)} of unresolved calls on it or with it
 
     def of(self, kind: str) -> list:

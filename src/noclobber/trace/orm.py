@@ -3,7 +3,7 @@ from __future__ import annotations
 
 from typing import Any, Optional
 
-from .events import Expire, Lock, LockEvent, LockQuery, Precondition, Read, Record
+from .events import Expire, Lock, LockEvent, LockQuery, Pending, Precondition, Read, Record
 from .models import Models, packages_of
 from .objects import Obj, State
 from .values import CONST, NOTHING, SERVER, Lit, Origin, Query, Value
@@ -1014,6 +1014,7 @@ class Orm(Models):
 
     def op_add(self, spec: Any, bound: Any, receiver: Optional[Value], args: Any, node: Any, state: State, doubt: str) -> Value:
         """`session.add(obj)`: a new object will be inserted, a loaded one stays what it is."""
+        self.note_pending(spec, args, node, state)
         for value in args.all():
             for part in self.parts(state, value):
                 for oid in part.objs:
@@ -1027,7 +1028,14 @@ class Orm(Models):
                         self.added.add(self.index[("write", id(self.site(node).at), self.frames[-1].calls, ("new", oid))].n)
         return self.values.none
 
+    def note_pending(self, spec: Any, args: Any, node: Any, state: State) -> None:
+        """A unit of work inserts and deletes at its flush what it was given before."""
+        if spec.entry.fields.get("unit_of_work"):
+            given = [state.heap[oid].label for value in args.all() for oid in value.objs if oid in state.heap]
+            self.passes(self.event(Pending, node, state, label=next(iter(given), "") or "the object"), state)
+
     def op_merge(self, spec: Any, bound: Any, receiver: Optional[Value], args: Any, node: Any, state: State, doubt: str) -> Value:
+        self.note_pending(spec, args, node, state)
         given = bound.first("instance") or self.values.unknown
         for oid in given.objs:
             obj = state.heap.get(oid)
@@ -1039,6 +1047,7 @@ class Orm(Models):
         return given
 
     def op_remove(self, spec: Any, bound: Any, receiver: Optional[Value], args: Any, node: Any, state: State, doubt: str) -> Value:
+        self.note_pending(spec, args, node, state)
         return self.values.none
 
     def op_mutation(self, spec: Any, bound: Any, receiver: Optional[Value], args: Any, node: Any, state: State, doubt: str) -> Value:

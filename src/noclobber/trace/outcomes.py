@@ -43,7 +43,7 @@ class Outcomes:
             refused.lost |= own - state.won
             refused.won -= own
             refused.unchecked -= own
-            refused.done = frozenset(d for d in refused.done if d[1] not in numbers)
+            refused.done = self.sent_only(refused.done, numbers)
             self.throw(refused, frozenset(("HTTPError", "HTTPStatusError", "ClientResponseError")), ("check", tuple(numbers)))
         for n in numbers:
             self.note_check(n, state, node, "raise_for_status")

@@ -15,7 +15,7 @@ class Replays(Policies):
     def op_replay(self, spec: Any, bound: Any, receiver: Optional[Value], args: Any, node: Any, state: State, doubt: str) -> Optional[Value]:
         for _, func in bound.by_role.get("func", ()):
             given, lock = self.transaction_argument(spec, receiver, node, state)
-            end = self.in_policies([Policy(spec, node, spec.signature.last, id(node.at))], lambda entry: self._run_callback(func, node, entry, given), state)
+            end = self.in_policies([Policy(spec, node, spec.signature.last, id(node.at), replays="transaction")], lambda entry: self._run_callback(func, node, entry, given), state)
             if lock is not None:
                 state.held -= {lock}
             return end and self.values.unknown
@@ -24,7 +24,8 @@ class Replays(Policies):
     def _run_callback(self, func: Value, node: Any, state: State, given: tuple) -> State:
         from .builtins import _arguments
 
-        self.callback(func, node, state, _arguments(*given) if given else None)
+        with self.handing_over():
+            self.callback(func, node, state, _arguments(*given) if given else None)
         return state
 
     def attempts_of(self, node: Any, state: State) -> Optional[Policy]:
@@ -55,7 +56,7 @@ class Replays(Policies):
             return None
         from .builtins import _arguments
 
-        inner = _arguments(*(value for name, value in bound.extra if name is None))
+        inner = _arguments(*(self.values.unknown for _ in spec.get("gives", ()) or ()), *(value for name, value in bound.extra if name is None))
         inner.keywords = [(name, argument) for name, argument in args.keywords if name not in bound.by_name]
         bundle = args.get("args")
         if bundle is not None:  # `execute_activity(f, args=[a, b])`
@@ -81,7 +82,8 @@ class Replays(Policies):
 
         def body(entry: State) -> Optional[State]:
             try:
-                results.append(self.call_value(func, args, node, entry))
+                with self.handing_over():
+                    results.append(self.call_value(func, args, node, entry))
             except Dead:
                 return None
             return entry

@@ -195,7 +195,7 @@ class SqlRunner:
                 state.held |= {Lock("serializable", 0, "tx")}
             return None
         if verb in ("commit", "rollback"):
-            self.event(Commit, node, state, place, label=verb.upper())
+            self.span_ends(self.event(Commit, node, state, place, label=verb.upper()), state, well=verb == "commit")
             self.release(state, "tx")
             self.session_expired(state)
             state.held = frozenset(lock for lock in state.held if not (lock.kind in ("begin", "atomic") and lock.scope == "tx"))

@@ -123,6 +123,13 @@ class Stores(Dumps, Outcomes, Requests, Blobs, Transactions, Replays, Effects, D
 
     def apply(self, specs: Any, receiver: Optional[Value], name: str, args: Any, node: Any, state: State, doubt: str = "") -> Optional[Value]:
         """The first spec that fits decides the result; effects are noted beside it."""
+        taken = self.note_key_locks(specs, receiver, args, node, state, doubt) if any(spec.entry.kind == "lock" for spec in specs) else None
+        result = self._apply_specs(specs, receiver, name, args, node, state, doubt)
+        if taken is not None:
+            return self.values.replace(result, origins=result.origins | taken.origins, same=result.same | taken.same) if result is not None else taken
+        return result
+
+    def _apply_specs(self, specs: Any, receiver: Optional[Value], name: str, args: Any, node: Any, state: State, doubt: str = "") -> Optional[Value]:
         effect = None
         for spec in specs:
             if doubt and spec.entry.kind == "lock":
@@ -357,6 +364,8 @@ class Stores(Dumps, Outcomes, Requests, Blobs, Transactions, Replays, Effects, D
         self.lift(event, bound.first("method"))
         self.throw_io(state, node)
         self.hold_read(spec, bound, event.n, state)
+        if record.family == "http":
+            self.passes(event, state)
         origin = Origin("read", event.n)
         oid = self.object_id(node, "read")
         handle = {f"@key:{name}": value for name, value in record.key} if spec.signature.returns else {}
@@ -499,6 +508,11 @@ class Stores(Dumps, Outcomes, Requests, Blobs, Transactions, Replays, Effects, D
         n = event.n
         if self.sent is not None:
             self.sent.setdefault(n, []).append(preconditions)
+        if record.family in ("sql", "orm"):
+            if spec is None or spec.op not in ("add", "merge") or not spec.entry.fields.get("unit_of_work"):
+                self.rows_written(event, state)  # what was only added is written at the flush
+        elif record.family == "http":
+            self.passes(event, state)
         conditional = event.conditional
         state.won -= {n}
         state.lost -= {n}

@@ -5,11 +5,12 @@ from typing import Any, Callable, Optional
 
 from . import ir
 from .events import Begin, Commit, Expire, Lock, LockEvent
+from .keylocks import KeyLocks
 from .objects import Dead, State, join_states
 from .values import NOTHING, Origin, Value
 
 
-class Transactions:
+class Transactions(KeyLocks):
     """Mixin of Walker."""
 
     def isolation_flags(self, value: Value) -> set:
@@ -68,12 +69,14 @@ class Transactions:
                 except Dead:
                     pass
 
-    def close_transaction(self, token: Optional[Lock], state: State) -> None:
-        """The end of a transaction drops its row locks, unless an outer one is still open."""
+    def close_transaction(self, token: Optional[Lock], state: State, well: bool = True) -> None:
+        """The end of a transaction drops its row locks, unless an outer one is still open. well: it is committed."""
         if token is not None:
             state.held -= {token}
         if not any(lock.kind in ("atomic", "serializable", "unit") and lock.scope == "block" for lock in state.held):
             self.release(state, "tx")
+            if token is not None:
+                self.span_ends(self.trace.events[token.n], state, well)
 
     def release(self, state: State, scope: str) -> None:
         state.held = frozenset(lock for lock in state.held if lock.scope != scope)
@@ -94,6 +97,7 @@ class Transactions:
         event = self.event(Commit, node, state, label=spec.signature.last)
         self.creates_flushed()
         self.flush_units(receiver, node, state, spec, commit=event.n)
+        self.span_ends(event, state)
         self.close_blocks(state)
         self.session_expired(state)
         return self.values.none
@@ -121,6 +125,7 @@ class Transactions:
             return self.values.none
         self.event(Expire, node, state)
         self.drop_units(state)
+        self.span_ends(None, state, well=False)
         self.close_blocks(state)
         self.session_expired(state)
         return self.values.none
@@ -195,7 +200,7 @@ class Transactions:
                 if token.kind == "pattern":
                     left.held -= {token}
                 else:
-                    self.close_transaction(token, left)
+                    self.close_transaction(token, left, commit)
 
         collector = self.collectors and type(self.collectors[-1])() or None
         if collector is not None:
@@ -268,7 +273,7 @@ class Transactions:
                     return self._lock_block(entry, expression, state, inside, manager)
                 if entry.kind == "transaction":
                     return self._transaction_block(entry.specs[0], None, manager, expression, state, inside)
-                if entry.fields.get("context") == "transaction":
+                if entry.fields.get("context") == "transaction" and "autocommit" not in manager.flags:
                     return self._transaction_block(None, None, manager, expression, state, inside, entry)
         if manager.query is not None or manager.objs or (manager.typ and self.vocabulary.known_type(manager.typ)):
             return NotImplemented
@@ -287,7 +292,7 @@ class Transactions:
             token = self.transaction_token(spec if hasattr(spec, "entry") else None, event.n, manager.flags)
             state.held |= {token}
         bound = self.values.replace(manager, ref=None) if manager.typ else None
-        end = self.leaving(inside, state, bound, lambda left: self.close_transaction(token, left))
+        end = self.leaving(inside, state, bound, lambda left: self.close_transaction(token, left), fail=lambda left: self.close_transaction(token, left, False))
         if end is None:
             return None
         end = end.copy()
@@ -295,8 +300,18 @@ class Transactions:
         if commits or (spec is not None and spec.entry.fields.get("unit_of_work")):
             commit = self.event(Commit, expression, end, "exit", label="end of the block")
             self.flush_units(None, expression, end, None, commit=commit.n)
+        self.commit_may_fail(token, end)
         self.close_transaction(token, end)
         return end
+
+    def commit_may_fail(self, token: Lock, end: State) -> None:
+        """The commit at the end of a block may be refused; that matters to what was done inside it for good."""
+        inside = {n for tag, n in end.done if tag == "tx" and self.trace.events[n].kind == "effect" and token in self.trace.events[n].ctx.held}
+        if inside and self.collectors:
+            failed = end.copy()
+            failed.won = NOTHING
+            self.close_transaction(token, failed, False)
+            self.throw(failed, frozenset(("*io", "*conflict")), ("commit", token.n))
 
     def _lock_block(self, spec: Any, expression: Any, state: State, inside: Callable, manager: Value) -> Optional[State]:
         event = self.event(LockEvent, expression, state)

@@ -18,7 +18,9 @@ class Origin(NamedTuple):
 
     kind: 'read' (event n, path into its result), 'outcome' (what write n answered), 'param' (n = name of the parameter, path),
     'opaque' (result of unresolved call at site n), 'item' (the variable of loop n), 'exc' (exception of event n),
-    'const', 'random', 'clock', 'unknown', 'server' (a server-side expression such as F("n")), 'dump' (a patch written out with every field, event n).
+    'const', 'random', 'clock', 'unknown', 'server' (a server-side expression such as F("n")), 'dump' (a patch written out with every
+    field, event n), 'fresh' (made anew by event n, inside a loop
+    or retried function), 'attempt' (counts the rounds of loop n).
     """
 
     kind: str
@@ -35,9 +37,9 @@ class Origin(NamedTuple):
         return Origin(self.kind, self.n, self.path + (step,))
 
 
-_PATHLESS = frozenset(("const", "random", "clock", "unknown", "server", "dump"))
+_PATHLESS = frozenset(("const", "random", "clock", "unknown", "server", "dump", "fresh", "attempt"))
 #: Origins that never prove two values to be the same (DESIGN §2, Same record).
-NO_IDENTITY = frozenset(("const", "random", "clock", "unknown", "server"))
+NO_IDENTITY = frozenset(("const", "random", "clock", "unknown", "server", "fresh", "attempt"))
 
 CONST = Origin("const")
 UNKNOWN = Origin("unknown")

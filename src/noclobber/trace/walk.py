@@ -89,6 +89,8 @@ class Walker(Evaluator, Calls, Stores, TimeLimits, Tools, Refiner):
         self.shared = shared
         self.steps = 0
         self.active: list = []  # functions on the stack, for recursion
+        self.beside = False  # this walk only asks which locks a function takes
+        self.handed = False  # the function that is entered next was handed in as a callback
         self.handling: list = []  # exception names of the handlers being walked
         self.handling_writes: list = []  # writes whose refusal led into them
         self.live_states: list = []
@@ -436,7 +438,7 @@ class Walker(Evaluator, Calls, Stores, TimeLimits, Tools, Refiner):
         if event is None:
             event = Loop(len(self.trace.events), self.site(node), self.context(state))
             event.how, event.retried, event.replayed, event.items, event.label = how, set(), {}, False, label
-            event.accepted, event.quiet, event.unseen = set(), False, set()
+            event.accepted, event.quiet, event.unseen, event.resent = set(), False, set(), set()
             event.policy, event.bounded, event.pauses, event.mixed = policy, policy is None or policy.bounded, set(), set()
             event.given, event.dropped, event.decorator = set(), set(), self.decorating[-1] if self.decorating else None
             self.index[("loop", id(node.at if node is not None else None), self.frames[-1].calls, how, extra)] = event
@@ -458,6 +460,9 @@ class Walker(Evaluator, Calls, Stores, TimeLimits, Tools, Refiner):
             return self.attempt_loop(node, state, attempts)
         iterable = self.eval(node.iter, state)
         element, item = self.element_of(iterable, node, state)
+        counts = self.counts_attempts(node, iterable, item, state)
+        if counts:
+            element = self.values.replace(element, origins=element.origins | {Origin("attempt", self.open_region(node, state, "loop").id)})
 
         def head(entry: State) -> tuple:
             inside = entry.copy()
@@ -466,7 +471,7 @@ class Walker(Evaluator, Calls, Stores, TimeLimits, Tools, Refiner):
 
         endless = self.is_endless(iterable)
         return self.loop(
-            node, state, head, node.body, node.orelse, items=not self.counts_attempts(node, iterable, item, state), endless=endless,
+            node, state, head, node.body, node.orelse, items=not counts, endless=endless,
             counted=not endless or self.is_limited(node),
         )
 
@@ -546,6 +551,8 @@ class Walker(Evaluator, Calls, Stores, TimeLimits, Tools, Refiner):
         for mark in state.done:
             if mark[0] == region.id and type(mark[1]) is tuple and mark[1][0] in ("pause", "mixed"):
                 (event.pauses if mark[1][0] == "pause" else event.mixed).add((mark[1][1], self._is_refused_here(region, state)))
+        if (region.id, "raised") in state.done:
+            event.resent |= {mark[1][1] for mark in state.done if mark[0] == region.id and type(mark[1]) is tuple and mark[1][0] == "sent"}
         event.accepted |= {n for n in state.won if region.id in self.trace.events[n].ctx.loops and self.trace.events[n].conditional}
         refused = self.run_again_by(region, state)
         if (region.id, "fine") in state.done and not any(region.id in self.trace.events[n].ctx.loops for n in state.lost):
@@ -587,7 +594,7 @@ class Walker(Evaluator, Calls, Stores, TimeLimits, Tools, Refiner):
             backs = []
             for raised, types, cause in collector.raised:
                 if policy.repeats(self, types, self._is_refused_here(region, raised)):
-                    back = raised.copy()
+                    back = self.unsent(raised.copy(), policy.on.names)
                     back.done |= {(region.id, "raised")}
                     backs.append(back)
                 self.rethrow(raised, types, cause)
@@ -626,14 +633,14 @@ class Walker(Evaluator, Calls, Stores, TimeLimits, Tools, Refiner):
             inside.done = frozenset(d for d in inside.done if d[0] != region.id) | {(region.id, "fine")}
             inside.won -= self._written_in(region, inside)
             inside.lost -= self._written_in(region, inside)
-            self.assign(node.target, self.values.make(self.values.unknown.origins, flags=frozenset(("attempt",))), inside, node)
+            self.assign(node.target, self.values.make(self.values.unknown.origins | {Origin("attempt", region.id)}, flags=frozenset(("attempt",))), inside, node)
             end = self.block(node.body, inside)
             self.regions.pop()
             self.collectors.pop()
             backs = [*region.continues]
             for raised, types, cause in collector.raised:
                 if policy.repeats(self, types, self._is_refused_here(region, raised)):
-                    back = raised.copy()
+                    back = self.unsent(raised.copy(), policy.on.names)
                     back.done |= {(region.id, "raised")}
                     backs.append(back)
                 else:
@@ -746,6 +753,7 @@ class Walker(Evaluator, Calls, Stores, TimeLimits, Tools, Refiner):
         self.handling_writes.append(entry.lost - before.lost)
         for region in self.regions:
             entry.done = (entry.done | {(region.id, "raised")}) - {(region.id, "fine")}
+        self.unsent(entry, wanted)
         end = self.block(handler.body, entry)
         self.handling.pop()
         self.handling_writes.pop()
@@ -757,8 +765,8 @@ class Walker(Evaluator, Calls, Stores, TimeLimits, Tools, Refiner):
     def _with(self, node: Any, state: State) -> Optional[State]:
         return self._with_items(node, list(node.items), state)
 
-    def leaving(self, inside: Callable, state: State, bound: Optional[Value], leave: Callable, raising: bool = True) -> Optional[State]:
-        """Run a block that holds something; where it is left otherwise than at its end, `leave(state)` lets go of it."""
+    def leaving(self, inside: Callable, state: State, bound: Optional[Value], leave: Callable, raising: bool = True, fail: Optional[Callable] = None) -> Optional[State]:
+        """Run a block that holds something; where it is left otherwise than at its end, `leave(state)` lets go of it (`fail`: by an exception)."""
         frame = self.frames[-1]
         loop = self._innermost_loop() if self.regions else None
         lists = [exits for exits in ((loop.breaks, loop.continues) if loop is not None else ())]
@@ -783,7 +791,7 @@ class Walker(Evaluator, Calls, Stores, TimeLimits, Tools, Refiner):
                 leave(exits[i])
         for raised, types, cause in collector.raised if collector is not None else ():
             left = raised.copy()
-            leave(left)
+            (fail or leave)(left)
             self.rethrow(left, types, cause)
         return end
 

@@ -129,7 +129,7 @@ def rejected(trace: Trace, start: Event, write: Event) -> list:
             found.append((event.site, "process-local lock", _WHY_NOT["process"]))
         elif lock.kind == "row":
             found.append((event.site, "row lock", _WHY_NOT["row"]))
-        elif lock not in start.ctx.held:
+        elif lock.kind != "written" and lock not in start.ctx.held:
             found.append((event.site, f"{lock.kind} lock", "was taken after the read"))
     return found
 

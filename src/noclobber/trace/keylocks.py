@@ -1,0 +1,80 @@
+"""Locks that are keys of a store: `SET key owner NX PX 5000`, `cache.add`, and their release by deleting the key."""
+from __future__ import annotations
+
+from typing import Any, Iterable, Optional
+
+from .events import KeyLock, Lock, LockEvent
+from .objects import State
+from .values import NOTHING, Origin, Value
+
+_OPS = ("take", "drop", "extend")
+MAX_BESIDE = 8  # functions beside a release that are looked at for where the lock is taken
+
+
+class KeyLocks:
+    """Mixin of Walker."""
+
+    def note_key_locks(self, specs: Iterable, receiver: Optional[Value], args: Any, node: Any, state: State, doubt: str) -> Optional[Value]:
+        """Note what a call does to a key that is a lock; the store's own entry says the rest. Returns what a taken lock answers, or None."""
+        for spec in specs:
+            if spec.entry.kind != "lock" or spec.op not in _OPS:
+                continue
+            bound = self.fit(spec, args)
+            if bound is None or self.given(bound, "precondition"):
+                continue
+            if spec.op == "take" and any(param.role == "create_only" for param in spec.signature.params) and not self.given(bound, "create_only"):
+                continue
+            keys = bound.by_role.get("key", ())
+            if not keys:
+                continue
+            words = self.words(keys[0][1])
+            event = self.event(KeyLock, node, state, spec.op, how=spec.op, key=words, handled=bool(self.handling))
+            event.handled = bool(self.handling) and event.handled
+            event.ttl = bool(self.given(bound, "ttl")) or spec.get("ttl") is True and not any(value.is_none for _, value in bound.by_role.get("ttl", ()))
+            event.doubts = frozenset((doubt,)) if doubt else NOTHING
+            # Between WATCH and EXEC the owner may be compared first; a script compares by itself.
+            event.owned = any(lock.kind == "optimistic" for lock in state.held)
+            event.shown = False
+            if spec.op == "take":
+                return self._taken(event, node, state)
+            state.held = frozenset(lock for lock in state.held if not (lock.kind == "ttl" and lock.owner == words)) if spec.op == "drop" else state.held
+            event.shown = self._taken_beside(words)
+            return None
+        return None
+
+    def _taken(self, event: KeyLock, node: Any, state: State) -> Optional[Value]:
+        if not event.ttl:
+            return None
+        lock = self.event(LockEvent, node, state, "key")
+        lock.lock = Lock("ttl", lock.n, "session", owner=event.key)
+        origin = Origin("lock", lock.n)
+        return self.values.make(frozenset((origin,)), same=frozenset((origin,)))
+
+    def _taken_beside(self, words: str) -> bool:
+        """Does a method of the same class, or a function of the module, take a lock of this key, one that expires by itself?"""
+        if words == "…" or self.beside or not self.frames:
+            return False
+        scope = self.frames[-1].scope
+        module = getattr(scope, "module", None)
+        if module is None or getattr(scope, "info", None) is None:
+            return False
+        infos = list(scope.cls.info.methods.values()) if scope.cls is not None else [info for info in module.index.functions.values() if not info.cls]
+        says = " ".join((words, scope.qualname)).lower()
+        if scope.cls is None and not any(word in says for word in ("lock", "lease", "mutex", "release", "semaphore")):
+            return False
+        found = self.shared.setdefault("locks taken", {})
+        looked = 0
+        for info in infos:
+            other = module.scope(getattr(info, "key", None) or info.qualname)
+            if other is None or other.key == scope.key or other.kinds is not None and "lock" not in other.kinds:
+                continue
+            if other.key not in found:
+                looked += 1
+                if looked > MAX_BESIDE:
+                    break
+                walker = type(self)(self.ask, self.vocabulary, self.values, self.shared)
+                walker.beside = True
+                found[other.key] = frozenset(event.key for event in walker.walk(other).of("keylock") if event.how == "take" and event.ttl)
+            if words in found[other.key]:
+                return True
+        return False

@@ -1,0 +1,137 @@
+"""Open transactions: which effects, requests and pauses happen while one is open, and what it holds then."""
+from __future__ import annotations
+
+from typing import Iterator, NamedTuple, Optional
+
+from ..events import Begin, Change, Commit, Effect, Event, Lock, LockEvent, Pending, Read, Suspend, Trace, Write
+from .effects import LASTING
+
+
+_ROWS = frozenset(("sql", "orm"))
+#: Locks that keep other writers waiting, the most telling first.
+_WAITING = ("row", "advisory", "table", "begin", "pattern", "written")
+
+
+class Early(NamedTuple):
+    """An effect that is done before the transaction around it is committed. begin: where it begins or is committed; write: one of its writes."""
+
+    effect: Effect
+    begin: Event
+    write: Event
+
+
+def early_effects(trace: Trace) -> Iterator[Early]:
+    """Effects that some way through a transaction does before the commit, where the transaction writes as well."""
+    said = set()
+    for end in trace.events:
+        if not isinstance(end, (Begin, Commit)):
+            continue
+        passed = [trace.events[n] for n in sorted(end.passed)]
+        writes = [event for event in passed if isinstance(event, Write) and event.record.family in _ROWS or isinstance(event, Pending)]
+        for effect in passed:
+            if not isinstance(effect, Effect) or effect.what not in LASTING or effect.key is not None or effect.n in said:
+                continue
+            if isinstance(end, Begin):
+                own = [write for write in writes if _inside(end, write) and _inside(end, effect)]
+            else:
+                behind = trace.behind.get(effect.n, ())
+                own = [write for write in writes if write.n in behind or isinstance(write, Write) and write.unit and _first_step(trace, write) < effect.n < write.n]
+            if own:
+                said.add(effect.n)
+                yield Early(effect, end, own[0])
+
+
+def _inside(begin: Event, event: Event) -> bool:
+    return any(lock.n == begin.n for lock in event.ctx.held)
+
+
+def _first_step(trace: Trace, write: Write) -> int:
+    """A unit of work writes at its flush what was changed before."""
+    return min([write.n, *(n for n, _ in write.changes if isinstance(trace.events[n], Change))]) if write.unit else write.n
+
+
+def label_of(write: Event) -> str:
+    return write.record.label if isinstance(write, Write) else write.label
+
+
+class Waiting(NamedTuple):
+    """Something slow that is done while others wait for a lock. lock: where it was taken (a read, a lock, a write); what: words; name: of the slow call."""
+
+    call: Event
+    lock: Event
+    what: str
+    name: str
+    doubts: frozenset = frozenset()
+
+
+def slow_calls(trace: Trace) -> Iterator[Waiting]:
+    """Requests, model calls and sleeps under a row lock, an advisory lock or in a transaction that has written; the first for each lock."""
+    said: set = set()
+    for event in trace.events:
+        slow = _slow(event)
+        if slow is None:
+            continue
+        held = [lock for lock in event.ctx.held if lock.kind in _WAITING and _waits(trace, lock) and (lock.kind != "written" or _written(trace, event))]
+        if not held:
+            continue
+        taken = {lock.n for lock in held}
+        if taken & said:
+            said |= taken
+            continue
+        said |= taken
+        lock = min(held, key=lambda lock: (_WAITING.index(lock.kind), lock.n))
+        source = trace.events[lock.n]
+        yield Waiting(event, source, _words(trace, lock), slow[0], slow[1] | (frozenset(("name-only",)) if lock.kind == "pattern" else frozenset()))
+    for end in trace.of("commit"):
+        for n in sorted(end.passed):
+            event, slow = trace.events[n], _slow(trace.events[n])
+            if slow is None or any(lock.kind in _WAITING for lock in event.ctx.held) or event.ctx.calls[:len(end.ctx.calls)] != end.ctx.calls:
+                continue
+            first = next((w for w in _written(trace, event) if w.n in end.passed), None)
+            if first is not None and first.n not in said:
+                said.add(first.n)
+                yield Waiting(event, first, f"the transaction that has written `{first.record.label}`", *slow)
+
+
+def _written(trace: Trace, event: Event) -> list:
+    """The statements that its transaction has run before it and that were not refused."""
+    found = (trace.events[n] for n in sorted(trace.behind.get(event.n, ())))
+    return [write for write in found if isinstance(write, Write) and write.record.family in _ROWS]
+
+
+def _slow(event: Event) -> Optional[tuple]:
+    """(name, doubts) of a call that takes long, or None."""
+    if isinstance(event, Suspend):
+        if event.value is not None:
+            return None if event.value.literal == 0 else (f"{event.what}()", frozenset())
+        if event.model:
+            return f"{event.what}()", frozenset()
+        return (f"{event.what}()", frozenset(("pattern-only",))) if event.what in ("invoke", "ainvoke", "chat", "generate", "complete") else None
+    if isinstance(event, (Read, Write)) and event.record.family == "http":
+        return f"the request to {event.record.label}", frozenset()
+    return None
+
+
+def _waits(trace: Trace, lock: Lock) -> bool:
+    """Does it keep other writers waiting?"""
+    event = trace.events[lock.n] if 0 <= lock.n < len(trace.events) else None
+    if lock.kind == "begin":
+        return isinstance(event, Begin) and ("IMMEDIATE" in event.label or "EXCLUSIVE" in event.label)
+    if lock.kind == "pattern":
+        return isinstance(event, LockEvent) and lock.scope == "tx"
+    if lock.kind == "written":
+        return isinstance(event, Write)
+    return event is not None and (lock.kind != "row" or isinstance(event, Read) or lock.source is not None)
+
+
+def _words(trace: Trace, lock: Lock) -> str:
+    event = trace.events[lock.n]
+    if lock.kind == "written":
+        return f"the transaction that has written `{event.record.label}`"
+    if lock.kind == "begin":
+        return f"the write lock of `{event.label}`"
+    if lock.kind in ("advisory", "table"):
+        return f"the {lock.kind} lock"
+    record = lock.record or getattr(event, "record", None)
+    return f"the row lock on `{record.label}`" if record is not None and record.label else "the row lock"
+

@@ -1,0 +1,44 @@
+"""What happens while a transaction is open: the rows it has written, the effects and pauses it has gone through.
+
+Every path remembers what it has passed since its transaction began, as marks in `State.done`; where the transaction ends well they are
+noted on its Begin or Commit event. A path that rolls back or raises has undone nothing that anybody relies on, so it notes nothing.
+"""
+from __future__ import annotations
+
+from typing import Any
+
+from .events import Lock
+from .objects import State
+
+#: Mark in `State.done`: ("tx", number of the event).
+_TX = "tx"
+#: Kinds of what an open transaction holds by itself.
+OPEN = frozenset(("atomic", "serializable", "unit", "begin"))
+
+
+class Spans:
+    """Mixin of Walker (through Effects)."""
+
+    def passes(self, event: Any, state: State) -> None:
+        """Remember a write, an effect or a pause of this path, and which writes it has behind it that were not refused."""
+        if event.kind != "write" or event.record.family == "http":
+            behind = frozenset(n for tag, n in state.done if tag == _TX) - state.lost
+            self.trace.behind[event.n] = self.trace.behind.get(event.n, frozenset()) | behind
+        state.done |= {(_TX, event.n)}
+
+    def rows_written(self, event: Any, state: State) -> None:
+        """A row that a transaction has written stays locked until its end, whatever its isolation level."""
+        self.passes(event, state)
+        if not any(lock.kind == "written" for lock in state.held):
+            # SERIALIZABLE as a property of the connection opens no transaction.
+            if any(lock.kind in OPEN and (lock.scope == "block" or lock.kind != "serializable") for lock in state.held):
+                state.held |= {Lock("written", event.n, "tx")}
+
+    def span_ends(self, event: Any, state: State, well: bool = True) -> None:
+        """The transaction ends here. event: its Begin or Commit; well: it was committed."""
+        marks = frozenset(mark for mark in state.done if mark[0] == _TX)
+        if not marks:
+            return
+        if well:
+            event.passed |= frozenset(n for _, n in marks)
+        state.done -= marks
