@@ -202,7 +202,9 @@ def interleaving(timeline: Sequence[tuple[str, str, str, str]], finding: Finding
 
 
 #: What a placeholder says when the finding does not know it.
-_WORDS = {"value": "the value", "key": "the key", "changed": "the new value"}
+_WORDS = {
+    "value": "the value", "key": "the key", "changed": "the new value", "old": "100", "basis": "100", "once": "90", "twice": "80", "lost": "80, should be 70",
+}
 
 
 def fill(text: str, values: dict[str, str]) -> str:

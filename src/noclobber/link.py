@@ -109,6 +109,7 @@ class Module:
         self.kept_lines = 0
         self.problems: list[tuple[int, str]] = []
         self._kinds: Optional[dict[str, frozenset]] = None
+        self.versions: Optional[dict] = None  # see Ask.sql_versions
 
     @property
     def kinds(self) -> dict[str, frozenset]:
@@ -685,6 +686,14 @@ class Ask:
                         found += [(scope, value) for value in _self_assigns(definition, name)]
             self._writers[key] = found
         return self._writers[key]
+
+    def sql_versions(self, module: Module, is_version: Any) -> dict:
+        """{table: (version column, columns set together with it, is it a fencing token)} that the SQL texts of a module tell."""
+        if module.versions is None:
+            from .trace.sql.versions import versions_of
+
+            module.versions = versions_of(module.source.text, is_version)
+        return module.versions
 
     # --- hooks -----------------------------------------------------------------------------------------------------------------
     def hooks(self, event: str) -> list:

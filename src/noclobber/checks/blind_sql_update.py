@@ -6,7 +6,7 @@ from typing import Iterator
 from noclobber.trace.events import Trace
 from noclobber.trace.questions.claims import Claim, Mark, help_of
 from noclobber.trace.questions.guards import column_of, held_doubts, rejected
-from noclobber.trace.questions.writes import blind_writes, flow
+from noclobber.trace.questions.writes import blind_writes, flow, story
 
 
 def check(trace: Trace) -> Iterator[Claim]:
@@ -25,5 +25,5 @@ def check(trace: Trace) -> Iterator[Claim]:
                  "that was read to WHERE and check that one row was updated", field, write.record.label),
             teach=f"locking_reader = [\"name_of_your_helper\"]  # [tool.noclobber.patterns]: readers that lock `{write.record.label}`",
             doubts=write.doubts | held_doubts(read, write) | (frozenset(("maybe-same",)) if answer == "maybe" else frozenset()),
-            values=(("value", what), ("changed", f"`{field}`")),
+            values=(("value", what), ("changed", f"`{field}`"), *story(write, origin)),
         )

@@ -3,18 +3,19 @@ from __future__ import annotations
 
 from typing import Iterator
 
-from noclobber.trace.events import Trace, Write
+from noclobber.trace.events import Trace
 from noclobber.trace.questions.claims import Claim, Mark
-from noclobber.trace.questions.writes import relies_on
+from noclobber.trace.questions.refusals import refusing
 
 
 def check(trace: Trace) -> Iterator[Claim]:
     for write in trace.of("write"):
         if write.n not in trace.unchecked or write.text != "sql" or write.verb not in ("update", "delete", "upsert"):
             continue
-        condition = _condition(trace, write)
-        if condition is None:
+        precondition = refusing(trace, write)
+        if precondition is None:
             continue
+        condition = precondition.column
         verb = "DELETE" if write.verb == "delete" else "UPDATE"
         yield Claim(
             "unchecked-rowcount", write.site, write,
@@ -26,16 +27,3 @@ def check(trace: Trace) -> Iterator[Claim]:
             doubts=write.doubts,
             values=(("value", f"{write.record.label}.{condition}"), ("changed", "its change")),
         )
-
-
-def _condition(trace: Trace, write: Write) -> str | None:
-    """The column whose predicate can refuse the write, or None when no refusal matters."""
-    if not write.record.key:
-        return None  # a sweep over many rows: that some are left out is what it is for
-    for precondition in write.preconditions:
-        if precondition.kind in ("witness", "bound"):
-            return precondition.column
-    for precondition in write.preconditions:
-        if precondition.kind == "state" and relies_on(trace, write):
-            return precondition.column
-    return None

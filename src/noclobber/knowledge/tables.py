@@ -330,6 +330,7 @@ TABLES: dict[str, Table] = {
             version_markers=Field(
                 "list", "what makes a model versioned: field classes, `__mapper_args__['version_id_col']`"
             ),
+            version_generator=Field("str", "key beside the marker: False leaves it to the program to raise the version"),
             conflict_errors=Field("list", "exceptions that tell a lost race"),
             key_fields=Field("list", "id names inside a filter; default `id`, `pk`"),
             identity_map=Field(
@@ -369,6 +370,8 @@ TABLES: dict[str, Table] = {
             "lock": "locks the rows read",
             "chain": "keeps the statement; `*`: every unknown method",
             "upsert": "turns insert into insert-or-overwrite",
+            "conjunction": "calls that join predicates: all of them hold (`and_`)",
+            "disjunction": "calls that join predicates: none of them need hold (`or_`, `not_`)",
             "columns": "chooses or returns columns (`returning`)",
         },
         fields=_fields(

@@ -113,6 +113,9 @@ def _list_of(walker: Any, args: Any, node: Any, state: State) -> Value:
         return walker.container(node, "list", state, {}, None)
     if value.query is not None:
         value = walker.evaluated_query(value, node, state)
+    rows = walker.last_of(value, state)
+    if rows is not None:  # `list(conn.execute(…))`
+        return walker.container(node, "list", state, {}, rows, "rows")
     copied = walker.copy_container(value, node, state)
     for extra in args.all()[1:]:
         if extra.ref is not None and extra.ref[0] in ("local", "function"):

@@ -953,29 +953,67 @@ class Calls:
             inner.control = control
 
         definition = scope.definition()
-        from .walk import Frame
-
-        frame = Frame(scope, scope.excerpt(), scope.qualname, outer.calls + ((id(expression.at), self.site(expression)),))
-        frame.on_yield = on_yield
-        env = self.bind_parameters(definition, args, None if scope.is_static else self_value, state, frame)
         if scope.key in self.active or len(self.frames) > MAX_DEPTH:
             return inside(state, None)
-        self.frames.append(frame)
-        self.active.append(scope.key)
-        opened = self.open_call()
-        try:
-            end = self.block(definition.body, state.with_env(env))
-            states = [s for s, _ in frame.returns] + [end]
-        finally:
-            self.active.pop()
-            self.frames.pop()
-            self.close_call(opened, join_states(self.values, thrown) or state)
+        # `if self._depth: yield; return` joins what an outer block has begun: a lock that one of the ways to a yield takes is held in the block.
+        taken: set = set()
+        if _count_yields(definition) > 1:
+            def look(value: Value, inner: State) -> None:
+                taken.update(lock for lock in inner.held - before if lock.kind in _JOINED_LOCKS)
+
+            self._run_generator(scope, definition, args, self_value, expression, state.copy(), look)
+
+        def on_yield_joined(value: Value, inner: State) -> None:
+            if taken and not taken & inner.held:
+                inner.held |= taken
+            on_yield(value, inner)
+
+        states = self._run_generator(scope, definition, args, self_value, expression, state, on_yield_joined, thrown)
         joined = join_states(self.values, states)
         if joined is None:
             return None
         result = joined.with_env(ends[-1] if ends else state.env)
         result.control = state.control
         return result
+
+    def _run_generator(self, scope: Any, definition: Any, args: Arguments, self_value: Optional[Value], expression: Any, state: State, on_yield: Callable,
+                       thrown: Optional[list] = None) -> list:
+        """Walk the code of a `@contextmanager`; the states in which it ends."""
+        from .walk import Frame
+
+        frame = Frame(scope, scope.excerpt(), scope.qualname, self.frames[-1].calls + ((id(expression.at), self.site(expression)),))
+        frame.on_yield = on_yield
+        env = self.bind_parameters(definition, args, None if scope.is_static else self_value, state, frame)
+        self.frames.append(frame)
+        self.active.append(scope.key)
+        opened = self.open_call()
+        try:
+            end = self.block(definition.body, state.with_env(env))
+            return [s for s, _ in frame.returns] + [end]
+        finally:
+            self.active.pop()
+            self.frames.pop()
+            self.close_call(opened, join_states(self.values, thrown or []) or state)
+
+
+#: Locks that a block of the project's own context manager holds when any way to its yield takes them.
+_JOINED_LOCKS = frozenset(("begin", "serializable", "advisory", "table", "file", "session"))
+
+
+def _count_yields(definition: Any) -> int:
+    """How many yields a function has itself."""
+    found, stack = 0, list(definition.body)
+    while stack:
+        node = stack.pop()
+        if isinstance(node, (ir.FunctionDef, ir.Lambda)):
+            continue
+        if isinstance(node, ir.Yield):
+            found += 1
+        if isinstance(node, ir.Node):
+            stack.extend(getattr(node, field) for field in node._fields)
+        elif isinstance(node, (tuple, list)):
+            stack.extend(node)
+    return found
 
 
 _MANAGER_METHODS = frozenset(("add", "remove", "clear", "set", "update", "discard"))
@@ -984,7 +1022,7 @@ _TEXT_METHODS = frozenset(("strip", "lstrip", "rstrip", "lower", "upper", "repla
                            "split", "rsplit", "splitlines", "partition", "rpartition", "startswith", "endswith", "zfill", "format_map"))
 _FOLDABLE = frozenset(("strip", "lstrip", "rstrip", "lower", "upper", "replace", "removeprefix", "removesuffix"))
 _SAME_METHODS = frozenset(("strip", "encode", "decode", "tolist", "as_tuple"))
-_RECEIVER_FLAGS = frozenset(("sqlite", "serializable", "repeatable", "autocommit", "locked"))
+_RECEIVER_FLAGS = frozenset(("private", "sqlite", "serializable", "repeatable", "autocommit", "locked"))
 
 
 def _runs_argument(definition: Any) -> bool:

@@ -337,6 +337,8 @@ class Evaluator:
         found = self.model_subscript(base, index, node, state) or self.store_subscript(base, index, node, state)
         if found is not None:
             return found
+        if base.ref is not None and base.ref[0] == "columns" and index.text is not None:
+            return self.column(base.ref[1], index.text)
         if base.ref is not None and base.ref[0] in ("dotted", "class"):
             step = self.step_of(index) or "[*]"
             return self.values.make(frozenset(o.at(step) for o in base.origins) | (index.origins - {CONST}), name=base.name,
@@ -411,7 +413,8 @@ class Evaluator:
                     return self.values.const(folded)
             except TypeError:
                 pass
-        return self.values.make(origins, incr=frozenset(o for o in incr if o.kind != "const"))
+        steps = frozenset(o for o in incr if o.kind != "const")
+        return self.values.make(origins, incr=steps, flags=_MINUS if steps and op == "-" else NOTHING)
 
     @staticmethod
     def _is_list(value: Value, state: State) -> bool:
@@ -585,6 +588,14 @@ class Evaluator:
         saved = dict(state.env)
         inner = state
         over: list = []
+        each = self.members_one_by_one(node, state)
+        if each is not None:
+            fields = {}
+            for place, member in enumerate(each):
+                self.assign(node.generators[0].target, member, inner, node)
+                fields[f"[{place}]"] = self.eval(node.elt, inner)
+            self._drop_names(state, saved)
+            return self.container(node, "list", state, fields, None)
         for gen in node.generators:
             iterable = self.eval(gen.iter, inner)
             over.append(iterable)
@@ -603,11 +614,7 @@ class Evaluator:
                 elt = self.values.replace(elt, origins=frozenset(o for o in elt.origins if o.kind != "dump"))
             value = self.values.replace(value, origins=(value.origins | elt.origins) - {CONST} or value.origins)
         elem = value if value is not None else elt
-        for name in list(state.env):
-            if name not in saved:
-                state.unbind(name)
-            elif state.env[name] is not saved[name]:
-                state.bind(name, saved[name])
+        self._drop_names(state, saved)
         result = self.container(node, "dict" if node.kind == "dict" else "list", state, fields, elem)
         origins = result.origins
         filtered = any(gen.ifs for gen in node.generators)
@@ -615,6 +622,28 @@ class Evaluator:
             # Which members are there depends on what was iterated (`[r for r in rows if …]`).
             origins |= frozenset(o for o in iterable.origins if o.kind != "dump") if filtered else iterable.origins
         return self.values.replace(result, origins=origins - {CONST} or origins)
+
+    def members_one_by_one(self, node: Any, state: State) -> Optional[list]:
+        """`[table.c[name] == value for name, value in match.items()]` over a mapping all of whose entries are known: the pairs; else None."""
+        if node.kind == "dict" or node.value is not None or len(node.generators) != 1 or node.generators[0].ifs:
+            return None
+        source = node.generators[0].iter
+        if not (isinstance(source, ir.Call) and not source.args and isinstance(source.func, ir.Attr) and source.func.name == "items"):
+            return None
+        mapping = self.eval(source.func.value, state)
+        known = self.mapping_items(mapping, state)
+        if not known or len(known) > MAX_UNROLLED or any(not step.startswith(("['", '["')) for step in known):
+            return None
+        if any(state.heap[oid].kind != "dict" or state.heap[oid].elem is not None for oid in mapping.objs):
+            return None
+        return [self.container(node, "tuple", state, {"[0]": self.values.const(step[2:-2]), "[1]": value}, None, ("pair", step)) for step, value in known.items()]
+
+    def _drop_names(self, state: State, saved: dict) -> None:
+        for name in list(state.env):
+            if name not in saved:
+                state.unbind(name)
+            elif state.env[name] is not saved[name]:
+                state.bind(name, saved[name])
 
     def _await(self, node: Any, state: State) -> Value:
         return self.awaited(self.eval(node.value, state), node, state)
@@ -889,7 +918,10 @@ class Evaluator:
 
 
 #: Flags that a part inherits from the whole.
-_STICKY = frozenset(("sqlite", "serializable", "autocommit", "attempt", "repeatable"))
+#: Entries of a mapping that a comprehension is evaluated over one by one.
+MAX_UNROLLED = 8
+_MINUS = frozenset(("minus",))  # something was taken from it
+_STICKY = frozenset(("private", "sqlite", "serializable", "autocommit", "attempt", "repeatable"))
 _QUERYISH = frozenset(("manager", "statement"))
 
 

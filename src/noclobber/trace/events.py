@@ -36,7 +36,7 @@ class Record(NamedTuple):
 
 
 class Lock(NamedTuple):
-    """Something held. kind: row, table, advisory, file, ttl, process, serializable, begin (SQLite BEGIN before the read),
+    """Something held. kind: private (a store that nobody else has), row, table, advisory, file, ttl, process, serializable, begin (SQLite BEGIN before the read),
     atomic (a transaction that is no guard), pattern (an unresolved name that promises a lock), written
     (an open transaction has written rows: n is the write; no guard).
 
@@ -65,12 +65,14 @@ class Precondition(NamedTuple):
 
 class Context(NamedTuple):
     """loops: ids of the open loops and retry regions, outermost first; control: origins of the tests that decide that the
-    event is reached; held: locks certainly held; calls: call sites from the root down to the event's function."""
+    event is reached; held: locks certainly held; calls: call sites from the root down to the event's function; unseen: conditional writes and deletes
+    on the way here whose outcome nobody has looked at."""
 
     loops: tuple = ()
     control: frozenset = NOTHING
     held: frozenset = NOTHING
     calls: tuple = ()
+    unseen: frozenset = NOTHING
 
 
 class Event:
@@ -134,17 +136,18 @@ class Write(Event):
     writes that are certainly refused where it is sent; leaves: the parts of a structured payload; call: the method or HTTP verb; offers: the store's
     entry has a call with a precondition; fallbacks: of self_columns those that only stay as they are where nothing new is given (COALESCE(:new, column));
     save_help: how only the changed columns are written; handled: an error that tells of a duplicate is caught around it; unique: does the class declare
-    a unique constraint (None: not known)?
+    a unique constraint (None: not known)?; kept: a version that other code compares and that this write leaves as it is; kept_how:
+    'around', 'compared' or 'lease' (a takeover).
     """
 
     __slots__ = ("record", "verb", "payload", "columns", "preconditions", "outcome", "conflict", "changes", "full", "entry", "unit",
                  "base", "doubts", "commit", "open_where", "self_columns", "text", "conflict_handled", "help", "lock_help", "role", "refused", "leaves", "call", "offers",
-                 "fallbacks", "save_help", "handled", "unique")
+                 "fallbacks", "save_help", "handled", "unique", "kept", "kept_how")
     kind = "write"
 
     def __init__(self, n: int, site: Site, ctx: Context) -> None:
         super().__init__(n, site, ctx)
-        self.lock_help = self.role = self.save_help = ""
+        self.lock_help = self.role = self.save_help = self.kept = self.kept_how = ""
         self.leaves: tuple = ()
         self.call, self.offers = "", False
         self.fallbacks: frozenset = NOTHING

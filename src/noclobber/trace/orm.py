@@ -3,6 +3,7 @@ from __future__ import annotations
 
 from typing import Any, Optional
 
+from .builders import Builders
 from .events import Expire, Lock, LockEvent, LockQuery, Pending, Precondition, Read, Record
 from .models import Models, packages_of
 from .objects import Obj, State
@@ -14,7 +15,7 @@ _COLUMN_METHODS = {"in_": "in", "is_": "is", "is_not": "is not", "isnot": "is no
                    "not_in": "not in", "notin_": "not in", "startswith": "like", "contains": "like", "any": "or", "has": "or"}
 
 
-class Orm(Models):
+class Orm(Models, Builders):
     """Mixin of Walker."""
 
     # --- static names --------------------------------------------------------------------------------------------------------
@@ -257,6 +258,8 @@ class Orm(Models):
         return value
 
     def query_attribute(self, base: Value, name: str, state: State) -> Optional[Value]:
+        if name in ("excluded", "inserted") and base.query.verb == "insert":
+            return self.proposed_row(base, state)
         return self.values.make(base.origins, ref=("method", name, base), name=name)
 
     def query_item(self, base: Value, node: Any, state: State) -> Value:
@@ -294,7 +297,8 @@ class Orm(Models):
             bound = self.fit(spec, args)
             if bound is None:
                 continue
-            return getattr(self, _QUERY_OPS[spec.op])(spec, bound, receiver, args, node, state)
+            step = "q_conflict" if spec.op == "upsert" and entry.kind == "builder" else _QUERY_OPS[spec.op]
+            return getattr(self, step)(spec, bound, receiver, args, node, state)
         if query.entry[0] == "builder":
             # A statement asked for rows by a session of another library's making: keep it a statement.
             if name == "execution_options" or name == "options":
@@ -518,8 +522,7 @@ class Orm(Models):
         if query.verb == "select":
             row = self.select_rows(statement, "row", node, state, spec, session=receiver)
             return self.result_of(spec, receiver, row, node, state) if not spec.get("rows") else self._rows_of(row, spec, node, state)
-        verb = {"update": "update", "delete": "delete", "insert": "create"}.get(query.verb, "update")
-        builder = self.query_entry(statement)
+        verb = {"update": "update", "delete": "delete", "insert": "create", "upsert": "upsert"}.get(query.verb, "update")
         value = self.query_write(statement, verb, spec, node, state, receiver)
         return self.result_of(spec, receiver, value, node, state)
 
@@ -692,9 +695,13 @@ class Orm(Models):
         payload = self.values.derived([v for _, v in query.sets] or [self.values.const(None)])
         self_columns = frozenset(name for name, v in query.sets if SERVER in v.origins)
         outcome = "row" if "returning" in query.flags else "count"
-        return self.write(node, state, record=record, verb=verb, payload=payload, preconditions=preconditions, spec=spec, columns=query.sets, outcome=outcome,
+        result = self.write(node, state, record=record, verb=verb, payload=payload, preconditions=preconditions, spec=spec, columns=query.sets, outcome=outcome,
                           conflict=(), open_where="open" in query.flags, self_columns=self_columns, extra="q",
                           text="builder" if query.entry[0] == "builder" else "")
+        if query.entry[0] == "builder" and verb == "update" and not core and entity is not None and entity.ref is not None and entity.ref[0] == "class":
+            for origin in result.same:
+                self.note_mapped_version(self.trace.events[origin.n], entity.ref[1], written, around=True)
+        return result
 
     # --- columns and predicates ----------------------------------------------------------------------------------------------------
     def column_comparison(self, left: Value, op: str, right: Value) -> Optional[Value]:
@@ -864,6 +871,8 @@ class Orm(Models):
         )
         event = self.index[("write", id(self.site(node).at), self.frames[-1].calls, extra or ("obj", oid))]
         event.commit = commit
+        if unit and versioned:
+            self.note_mapped_version(event, self.model_class(obj), fields, around=False)
         current = state.heap[oid]
         left = frozenset(mark for mark in current.pending if mark not in set(own))
         state.put(oid, current.but(pending=left))
@@ -1175,7 +1184,7 @@ class _AtSite:
 
 #: What a method of a loaded object may be.
 _OBJECT_OPS = frozenset(("persist", "reload", "remove", "assign", "set_write"))
-_KEEP = frozenset(("sqlite", "serializable", "repeatable", "autocommit", "locked", "opened"))
+_KEEP = frozenset(("private", "sqlite", "serializable", "repeatable", "autocommit", "locked", "opened"))
 _TEXT_LOOKUPS = frozenset(("contains", "icontains", "startswith", "istartswith", "endswith", "iendswith", "range", "year", "month", "day", "date", "regex", "iregex",
                            "has_key", "overlap", "week_day", "hour", "minute", "second", "contained_by", "search"))
 _QUERY_OPS = {

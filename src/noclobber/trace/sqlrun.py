@@ -19,7 +19,11 @@ class SqlRunner:
         statement = bound.first("statement") or bound.first("sql")
         if statement is None:
             return None
-        params = [v for _, v in bound.by_role.get("params", ())]
+        given = bound.by_role.get("params", ())
+        plain = {p.name for p in spec.signature.params if p.kind != "varkw"}
+        params = [v for name, v in given if name in plain]
+        if len(params) < len(given):  # `execute("… = :id", id=5)`
+            params.append(self.container(node, "dict", state, {f"[{name!r}]": v for name, v in given if name not in plain}, None, "binds"))
         if spec.signature.param("params") is None:
             params += [v for name, v in bound.extra if name is None]
         if statement.query is not None and statement.query.verb != "text":
@@ -208,8 +212,15 @@ class SqlRunner:
         self.throw_io(state, node)
         if receiver is not None and "serializable" in receiver.flags:
             state.held |= {Lock("serializable", 0, "session")}
+        if receiver is not None and "private" in receiver.flags:
+            state.held |= {Lock("private", 0, "session")}
         if receiver is not None and "repeatable" in receiver.flags and dialect == "postgres":
             state.held |= {Lock("serializable", 0, "session")}
+        for number, inner in enumerate(statement.walk()):
+            if inner is not statement and inner.verb in _WRITES:
+                # `WITH gone AS (DELETE … RETURNING …) …`: a part that writes by itself.
+                part = self.sql_write(inner, binder, spec, receiver, node, state, doubt, (place, number))
+                state.unchecked -= {o.n for o in part.same}  # the outer statement tells what it did
         if verb == "select":
             value = self.sql_read(statement, binder, spec, receiver, node, state, place, dialect)
             if statement.advisory and value is not None:
@@ -217,11 +228,7 @@ class SqlRunner:
                 lock = self.event(LockEvent, node, state, "advisory").lock
                 self.tried.update((o.n, lock) for o in value.origins if o.kind == "read")
             return value
-        if verb in ("update", "delete", "insert", "replace", "merge"):
-            for inner in statement.walk():
-                if inner is not statement and inner.verb == "select" and inner.lock in ("update", "no key update"):
-                    # A locking CTE: the statement reads and writes under its own lock.
-                    pass
+        if verb in _WRITES:
             return self.sql_write(statement, binder, spec, receiver, node, state, doubt, place)
         return None
 
@@ -230,8 +237,8 @@ class SqlRunner:
         self.session_expired(state)
         if "serializable" in statement.isolation or ("repeatable" in statement.isolation and dialect == "postgres"):
             kind = "serializable"
-        elif dialect == "sqlite":
-            kind = "begin"
+        elif dialect == "sqlite" or statement.mode in ("immediate", "exclusive", "deferred"):
+            kind = "begin"  # words of SQLite
         else:
             kind = "atomic"
         state.held |= {Lock(kind, event.n, "tx")}
@@ -383,7 +390,26 @@ class SqlRunner:
             self.trace.events[origin.n].fallbacks |= frozenset(fallbacks)
             if statement.verb == "insert" and statement.conflict:
                 self.trace.events[origin.n].handled = True  # its own conflict clause decides
+        if verb in ("update", "upsert") and not statement.open_sets:
+            for origin in result.same:
+                self.note_kept_version(self.trace.events[origin.n], statement, written)
         return result
+
+    def note_kept_version(self, write: Any, statement: Any, written: set) -> None:
+        """The statement goes around a version that other statements of its module compare, or takes a lease over and keeps the old token."""
+        table = statement.table[0] if len(statement.table) == 1 and isinstance(statement.table[0], str) else None
+        known = self.ask.sql_versions(self.frames[-1].scope.module, lambda name: self.vocabulary.match("version_column", name)).get(table)
+        if known is None:
+            return
+        version, together, token = known
+        if version in written or any(p.column == version for p in write.preconditions):
+            return
+        plain = {name for name, _ in write.columns if name not in write.self_columns}
+        takes = any(self.vocabulary.match("holder_column", name) for name in plain)
+        if token and takes:
+            write.kept, write.kept_how = version, "lease"
+        elif not token and not write.conditional and plain & together:
+            write.kept, write.kept_how = version, "around"
 
     def inner_predicates(self, inner: Any, binder: "Binder") -> list:
         """`EXISTS (SELECT 1 FROM leases WHERE token = :t)`: a fencing token checked in the same statement."""
@@ -398,6 +424,8 @@ class SqlRunner:
         key: list = []
         preconditions: list = []
         for column, op, value in predicates:
+            if op == "is null":  # a queryset's `__isnull=True`
+                op, value = ("is", self.values.none) if value.literal is not False else ("is not", self.values.none)
             version = self.vocabulary.match("version_column", column)
             if op.startswith("or "):
                 if column in written or version:
@@ -536,4 +564,5 @@ def _is_var(spec: Any, role: str) -> bool:
     return param is not None and param.kind == "var"
 
 
-_FLAGS = frozenset(("sqlite", "serializable", "repeatable", "autocommit", "locked"))
+_WRITES = frozenset(("update", "delete", "insert", "replace", "merge"))
+_FLAGS = frozenset(("sqlite", "serializable", "repeatable", "autocommit", "locked", "private"))

@@ -164,6 +164,8 @@ class Stores(Dumps, Outcomes, Requests, Blobs, Transactions, Replays, Effects, D
             text = self.leading_text(value, state)
             if text.startswith("sqlite"):
                 flags.add("sqlite")
+            if spec.get("dialect") == "sqlite" and self.is_private_file(value):
+                flags.add("private")
         for param, value in bound.by_role.get("isolation", ()):
             flags |= self.isolation_flags(value)
         for param, value in bound.by_role.get("autocommit", ()):
@@ -204,6 +206,14 @@ class Stores(Dumps, Outcomes, Requests, Blobs, Transactions, Replays, Effects, D
         opened = frozenset(("opened",)) if receiver is None or spec.op == "make" else receiver.flags & {"opened"}
         value = self.values.make(frozenset((own,)), same=frozenset((own,)), typ=typ, objs=objs, flags=frozenset(flags) | opened, name="")
         return self.part_of_result(spec, value, args, node, state)
+
+    def is_private_file(self, value: Value) -> bool:
+        """A database that nobody else has open: in memory, or a copy made to be changed (`snapshot_path`, `tmp_db`)."""
+        text = value.text
+        if text is not None:
+            return text == ":memory:"
+        names = [value.name, *(str(o.n).rsplit(":", 1)[-1] for o in value.origins if o.kind == "param"), *(str(o.path[-1]) for o in value.origins if o.kind == "param" and o.path)]
+        return any(name and self.vocabulary.match("private_copy", name) for name in names)
 
     def leading_text(self, value: Value, state: State) -> str:
         if value.text is not None:
@@ -638,7 +648,7 @@ def _outcome_kind(shows: list, spec: Any) -> str:
 
 
 #: Properties of a connection that its cursors and sessions have as well.
-_CONNECTION_FLAGS = frozenset(("sqlite", "serializable", "repeatable", "autocommit"))
+_CONNECTION_FLAGS = frozenset(("sqlite", "serializable", "repeatable", "autocommit", "private"))
 
 #: (table, list) of the vocabulary → what a call of it does.
 _OPS: dict = {
@@ -658,5 +668,5 @@ _OPS: dict = {
     ("orm", "create"): Stores.op_add, ("orm", "remove"): Stores.op_remove, ("orm", "mutation"): Stores.op_mutation,
     ("orm", "scalar"): Stores.op_scalar, ("orm", "expire"): Stores.op_expire, ("orm", "check_exists"): Stores.op_scalar,
     ("orm", "set_write"): Stores.op_set_write_function, ("orm", "upsert"): Stores.op_add,
-    ("builder", "start"): Stores.op_start, ("tool", "register"): Tools.op_register, ("tool", "schema"): Tools.op_schema,
+    ("builder", "start"): Stores.op_start, ("builder", "conjunction"): Stores.op_conjunction, ("builder", "disjunction"): Stores.op_disjunction, ("tool", "register"): Tools.op_register, ("tool", "schema"): Tools.op_schema,
 }

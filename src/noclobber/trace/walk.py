@@ -256,7 +256,7 @@ class Walker(Evaluator, Calls, Stores, TimeLimits, Tools, Refiner):
         return Site(frame.excerpt, node.at if node is not None else None, frame.function, frame.scope.path)
 
     def context(self, state: State) -> Context:
-        return Context(tuple(r.id for r in self.regions), state.control, state.held, self.frames[-1].calls)
+        return Context(tuple(r.id for r in self.regions), state.control, state.held, self.frames[-1].calls, state.unchecked)
 
     def event(self, cls: type, node: Any, state: State, *extra: Any, **fields: Any) -> Event:
         """The event of this site; made on first sight, its facts joined on later rounds. `extra` tells apart several at one node."""
@@ -271,7 +271,7 @@ class Walker(Evaluator, Calls, Stores, TimeLimits, Tools, Refiner):
             for name, value in fields.items():
                 setattr(found, name, value)
             return found
-        found.ctx = found.ctx._replace(control=found.ctx.control | context.control, held=found.ctx.held & context.held)
+        found.ctx = found.ctx._replace(control=found.ctx.control | context.control, held=found.ctx.held & context.held, unseen=found.ctx.unseen | context.unseen)
         for name, value in fields.items():
             old = getattr(found, name)
             if isinstance(value, Value) and isinstance(old, Value):

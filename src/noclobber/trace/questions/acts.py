@@ -158,6 +158,8 @@ def _counts(trace: Trace, write: Write, column: str, op: str, right: Optional[Va
 def _transition(trace: Trace, write: Write, op: str, right: Optional[Value], new: Value, state: bool, raised: bool, constant: bool) -> str:
     """The tested column gets another value."""
     claims = state and (raised or relies_on(trace, write))
+    if right is not None and op != "truth" and op != "empty" and (right is new or right.shape is None and right.origins == new.origins):
+        return ""  # the very value that is written, whatever it is
     if op in ("truth", "empty") or constant and right is not None and right.is_none:
         filled = new.literal is NOT_LITERAL or bool(new.literal)
         empty = op == "empty" or op in ("is", "==") and right is not None and right.is_none

@@ -9,7 +9,7 @@ from ..values import Origin, Value
 
 
 #: Locks that guard when they are held from before the read until the write.
-GUARDS = frozenset(("serializable", "begin", "advisory", "table", "session", "file", "ttl", "pattern", "row", "optimistic"))
+GUARDS = frozenset(("serializable", "begin", "advisory", "table", "session", "file", "ttl", "pattern", "row", "private", "optimistic"))
 _WHY_NOT = {
     "atomic": "a transaction at READ COMMITTED: another one may commit between its read and its write",
     "process": "keeps out threads or tasks of this process only",

@@ -66,6 +66,8 @@ def flow(trace: Trace, read: Read, write: Write) -> list:
 def relies_on(trace: Trace, write: Write) -> bool:
     """Does something after the write count on its having been accepted: an effect, another write, with nothing asked between?"""
     for event in trace.events[write.n + 1:]:
+        if write.n in trace.unchecked and event.kind in ("effect", "write") and write.n not in event.ctx.unseen:
+            continue  # no run comes from the write to this with its outcome still open
         if event.kind == "effect":
             return True
         if event.kind == "write" and event.n != write.n and event.verb != "append":
@@ -84,3 +86,13 @@ def is_collected(trace: Trace, read: Read, write: Write) -> bool:
     """Is something put into what was read: an entry of a list or of a mapping?"""
     return any(event.n < write.n and event.n > read.n and event.op in ("mutate", "item", "aug") and any(o.kind == "read" and o.n == read.n for o in (*event.base, *event.value.origins))
                for event in trace.of("change"))
+
+
+def story(write: Write, origin: Origin) -> tuple:
+    """What the interleaving counts: down or up where the new value is the old one minus or plus something, else whose change is there."""
+    values = [value for name, value in write.columns or () if origin in value.origins and name != "?"] or [write.payload]
+    if not any(origin in value.incr for value in values):
+        return ("old", "as it was"), ("basis", "what it has read"), ("once", "with A's change"), ("twice", "with B's change"), ("lost", "with B's change, without A's")
+    if any("minus" in value.flags for value in values):
+        return ()
+    return ("old", "100"), ("basis", "100"), ("once", "110"), ("twice", "120"), ("lost", "120, should be 130")

@@ -1,0 +1,48 @@
+"""RMW302: a conditional write of a query, a builder's statement, a document or a key, whose result says whether it was refused, and nobody looks."""
+from __future__ import annotations
+
+from typing import Iterator
+
+from noclobber.trace.events import Trace, Write
+from noclobber.trace.questions.claims import Claim, Mark, help_of
+from noclobber.trace.questions.refusals import refusing
+
+
+def check(trace: Trace) -> Iterator[Claim]:
+    for write in trace.of("write"):
+        if write.n not in trace.unchecked or write.text == "sql" or write.outcome == "status" or not write.conditional:
+            continue
+        condition = _condition(trace, write)
+        if condition is None:
+            continue
+        label = write.record.label
+        what = f"{label}.{condition}" if condition else label
+        says = {"count": "the number of rows", "row": "the row"}.get(write.outcome, "the result")
+        yield Claim(
+            "unchecked-conditional-result", write.site, write,
+            f"this write of `{label}` does nothing when `{condition or 'its condition'}` has changed; {says} it gives back would tell, and nobody looks",
+            related=[Mark("write", write.site, f"refused when `{condition or 'the condition'}` is not what was expected")],
+            record=what,
+            help=_help(write),
+            teach="pass the result to the helper that checks it, or return it",
+            doubts=write.doubts,
+            values=(("value", what), ("changed", "its change")),
+        )
+
+
+def _condition(trace: Trace, write: Write) -> str | None:
+    """The column of the condition; '' where the store has one for the whole record; None: no refusal matters."""
+    if write.record.family in ("sql", "orm"):
+        found = refusing(trace, write) if write.verb in ("update", "delete", "upsert") else None
+        return found.column if found is not None else None
+    if write.conflict or any(lock.kind == "optimistic" for lock in write.ctx.held):
+        return None  # a refusal raises: here, or where the transaction is committed
+    return next((p.column for p in write.preconditions if p.kind in ("witness", "bound", "state")), None)
+
+
+def _help(write: Write) -> str:
+    if write.record.family == "orm" and not write.text:
+        return "look at the count: `if updated != 1: raise …`"
+    if write.record.family in ("sql", "orm"):
+        return "look at the outcome: `if result.rowcount != 1: raise …` (with returning(): test the returned row)"
+    return help_of(write, "look at the result: treat a refusal as a conflict")

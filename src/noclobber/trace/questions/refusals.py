@@ -1,0 +1,63 @@
+"""Conditional writes: which condition can refuse one, does the refusal matter, and can another writer cause it at all?"""
+from __future__ import annotations
+
+from typing import Optional
+
+from ..events import Precondition, Read, Trace, Write
+from ..records import NO
+from .guards import guard_between, same
+from .writes import relies_on
+
+#: Columns that divide a table among tenants: a row needs another one beside them.
+_TENANTS = frozenset(("tenant", "namespace", "org", "organization", "organisation", "account", "workspace", "project", "subject", "user", "team", "company", "site", "realm", "agent"))
+#: What a foreign key may be called in an ORM, where its column has no `_id`.
+_ORM_KEYS = frozenset(("pk", "id", "uuid", "key", "name", "slug", "code", "token", "guid", "email", "username"))
+
+
+def refusing(trace: Trace, write: Write) -> Optional[Precondition]:
+    """The precondition whose refusal somebody has to look at, or None: there is none, it matters to nobody, or no other writer can cause it."""
+    if not names_row(write) or _held_since_read(trace, write):
+        return None
+    written = {name for name, _ in write.columns or ()}
+    for precondition in write.preconditions:
+        if precondition.kind in ("witness", "bound") and (precondition.column in written or write.verb == "delete" or names_row(write, without=precondition.column)):
+            return precondition
+    for precondition in write.preconditions:
+        if precondition.kind == "state" and _matters(trace, write, precondition) and relies_on(trace, write):
+            return precondition
+    return None
+
+
+def _matters(trace: Trace, write: Write, precondition: Precondition) -> bool:
+    """`deleted_at IS NULL`: a mark that is set once is no state that somebody wins."""
+    return not precondition.value.is_none or trace.match("state_column", precondition.column)
+
+
+def names_row(write: Write, without: str = "") -> bool:
+    """Does the key name one row? A foreign key or a tenant alone names many: that some of them are left out is what such an update is for."""
+    label = write.record.label.lower()
+    foreign = set()
+    for column, _ in write.record.key:
+        if column == without or column.endswith(" in"):
+            continue
+        name = column.lower()
+        stem = name.removesuffix("_id").removesuffix("_uuid")
+        if stem in _TENANTS and stem not in label:
+            continue
+        if stem != name and stem not in label:
+            foreign.add(stem)
+            continue
+        if write.record.family == "orm" and not (name in _ORM_KEYS or name.endswith(("_key", "_id"))):
+            foreign.add(stem)
+            continue
+        return True
+    return len(foreign) > 1  # a link's two ends
+
+
+def _held_since_read(trace: Trace, write: Write) -> bool:
+    """The record was read under a lock that is still held: nobody else can have changed it since."""
+    for read in trace.of("read"):
+        if read.n < write.n and isinstance(read, Read) and read.record.family in (write.record.family, "sql", "orm"):
+            if guard_between(trace, read, write) is not None and same(trace, read, write) != NO:
+                return True
+    return False
