@@ -17,7 +17,7 @@ FAMILIES = {
     "0": "linter", "1": "blind write", "2": "ORM", "3": "unused outcome", "4": "retries", "5": "side effects", "6": "locks", "7": "agent tools",
 }
 #: Words of a timeline that finding.interleaving always knows.
-PLACEHOLDERS = {"record", "value", "read", "write", "key", "changed"}
+PLACEHOLDERS = {"record", "value", "read", "write", "key", "changed", "old", "basis", "once", "twice", "lost"}
 _BLOCK = re.compile(r"^```python\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 
 each = pytest.mark.parametrize("page", PAGES, ids=lambda page: page.slug)

@@ -29,8 +29,10 @@ def refusing(trace: Trace, write: Write) -> Optional[Precondition]:
 
 
 def _matters(trace: Trace, write: Write, precondition: Precondition) -> bool:
-    """`deleted_at IS NULL`: a mark that is set once is no state that somebody wins."""
-    return not precondition.value.is_none or trace.match("state_column", precondition.column)
+    """`deleted_at IS NULL`: a mark that is set once is no state that somebody wins; `latest_id = :gone`: a reference is taken away where it still stands."""
+    if trace.match("state_column", precondition.column):
+        return True
+    return not precondition.value.is_none and not precondition.column.endswith("_id")
 
 
 def names_row(write: Write, without: str = "") -> bool:
