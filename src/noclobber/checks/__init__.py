@@ -6,10 +6,11 @@ from typing import Any, Callable
 
 #: Slugs of the rules that exist, in the order of their codes.
 SLUGS = (
-    "blind-sql-update", "blind-http-put", "blind-object-put", "blind-document-replace", "blind-key-set", "check-then-act",
+    "blind-sql-update", "blind-http-put", "blind-object-put", "split-witness", "blind-document-replace", "blind-key-set", "check-then-act",
     "orm-increment", "orm-derived-save", "orm-check-then-act", "orm-full-save", "check-then-create", "stale-lock", "lock-outside-transaction",
     "unset-as-null",
     "unchecked-rowcount", "unchecked-conditional-result", "unchecked-precondition-status", "version-not-bumped",
+    "swallowed-conflict", "misused-validator",
     "stale-retry", "stale-retry-policy", "unconditional-fallback",
     "unbounded-conflict-retry", "retry-without-jitter", "conflict-throttle-conflation", "effect-in-retry-loop",
     "effect-in-replayed-transaction", "per-attempt-idempotency-key", "effect-before-commit", "effect-without-key", "lock-across-network", "unfenced-lock", "unsafe-lock-release",

@@ -21,7 +21,11 @@ def _same(walker: Any, args: Any, node: Any, state: State) -> Value:
     literal = value.literal
     if isinstance(literal, (str, int, float, bool)) and len(args.positional) == 1 and isinstance(node_name(node), str):
         return value
-    return walker.values.make(value.origins, same=value.same, incr=value.incr, shape=value.shape, name=value.name)
+    result = walker.values.make(value.origins, same=value.same, incr=value.incr, shape=value.shape, name=value.name, flags=_NUMBER if node_name(node) in ("int", "float") else NOTHING)
+    return walker.altered(value, result) if node_name(node) in ("int", "float") else result
+
+
+_NUMBER = frozenset(("number",))
 
 
 def _vars(walker: Any, args: Any, node: Any, state: State) -> Value:

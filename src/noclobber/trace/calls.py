@@ -209,6 +209,8 @@ class Calls:
 
     def plain_method(self, receiver: Value, name: str, args: Arguments, node: Any, state: State) -> Value:
         """A method of a container, a text or something unknown: gives back what went in, may change the receiver only."""
+        if name in _CUTTING and (args.positional or name in ("lower", "upper", "casefold")) and receiver.shape is None:
+            return self.altered(receiver, self.unresolved(name, receiver, args, node, state, method=True))
         builtin = self.container_method(receiver, name, args, node, state)
         if builtin is not None:
             return builtin
@@ -280,6 +282,8 @@ class Calls:
 
     def _mutator(self, receiver: Value, name: str, args: Arguments, node: Any, state: State) -> Value:
         base_node = node.func.value if isinstance(node, ir.Call) and isinstance(node.func, ir.Attr) else None
+        if self.swallows:
+            self.is_done_about(state)
         added: Optional[Value] = None
         for value in args.all():
             inner = self.member(value, state) if name in ("extend", "update", "extendleft") and value.objs else value
@@ -522,6 +526,9 @@ class Calls:
                 self.watched_returns = list(frame.returns)
         if after is None:
             raise Dead
+        self.judge_swallows(frame)
+        if self.swallows:
+            after = join_states(self.values, [s for s, _ in frame.returns]) or after
         result: Optional[Value] = None
         for _, value in frame.returns:
             result = value if result is None else self.values.join(result, value)
@@ -765,6 +772,8 @@ class Calls:
         given = args.all()
         if self.streams:
             self.feed_by_call(receiver, given, state)
+        if self.swallows and not quiet and not self.is_idle_call(name):
+            self.is_done_about(state)
         for value in given:
             if not quiet:
                 self.escapes(state, value, "passed on")
@@ -1020,6 +1029,8 @@ _MANAGER_METHODS = frozenset(("add", "remove", "clear", "set", "update", "discar
 _SURE_MUTATORS = frozenset(("append", "extend", "setdefault", "appendleft"))
 _TEXT_METHODS = frozenset(("strip", "lstrip", "rstrip", "lower", "upper", "replace", "encode", "decode", "title", "removeprefix", "removesuffix",
                            "split", "rsplit", "splitlines", "partition", "rpartition", "startswith", "endswith", "zfill", "format_map"))
+#: Methods of a text that give back something else than the text.
+_CUTTING = frozenset(("strip", "lstrip", "rstrip", "replace", "removeprefix", "removesuffix", "split", "rsplit", "partition", "rpartition", "lower", "upper", "casefold"))
 _FOLDABLE = frozenset(("strip", "lstrip", "rstrip", "lower", "upper", "replace", "removeprefix", "removesuffix"))
 _SAME_METHODS = frozenset(("strip", "encode", "decode", "tolist", "as_tuple"))
 _RECEIVER_FLAGS = frozenset(("private", "sqlite", "serializable", "repeatable", "autocommit", "locked"))

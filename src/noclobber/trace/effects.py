@@ -29,6 +29,8 @@ class Effects(Spans):
         if any(self.is_call_shape(shape, bound) for shape in spec.get("idempotent_if", ()) or ()):
             own = Origin("opaque", self.object_id_of(("value", id(node.at), self.frames[-1].calls)))
             return self.values.origin(own)
+        if self.swallows:
+            self.is_done_about(state)
         what = spec.get("kind") or "effect"
         label = f"{receiver.name}.{spec.signature.last}" if receiver is not None and receiver.name else spec.signature.name
         event = self.event(Effect, node, state, what=what, label=label, key=key, entry=(spec.entry.kind, spec.entry.id), help=spec.get("help") or "")

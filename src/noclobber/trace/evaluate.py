@@ -327,7 +327,7 @@ class Evaluator:
                     self.eval(part, state)
             if base.query is not None:
                 return self.values.replace(base, flags=base.flags | {"sliced"})
-            return self.copy_container(base, node, state)
+            return self.altered(base, self.copy_container(base, node, state))
         index = self.eval(node.index, state)
         return self.item(base, index, node, state)
 
@@ -548,6 +548,9 @@ class Evaluator:
         origins = first.origins
         for _, right in rights:
             origins |= self.deep(state, right)
+        for op, right in rights:
+            self.tag_order(op, left, right, node, state)
+            left = right
         for value in (first, *(r for _, r in rights)):
             self.looked_at(state, value, "compared")
         result = self.values.make(origins - {CONST} or origins, ref=("compare", first, rights[0][0], rights[0][1]) if len(rights) == 1 else None)

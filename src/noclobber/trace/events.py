@@ -314,8 +314,17 @@ class RaiseEvent(Event):
 
 
 class Swallow(Event):
-    __slots__ = ("types",)
+    """A handler that was entered, or the branch of a refused write. lost: writes whose refusal led here; general: told by the class of the
+    exception alone; verdicts: what became of the conflict where that is wrong: 'dropped', 'success', 'flattened', 'generic'."""
+
+    __slots__ = ("types", "lost", "general", "verdicts")
     kind = "swallow"
+
+    def __init__(self, n: int, site: Site, ctx: Context) -> None:
+        super().__init__(n, site, ctx)
+        self.lost: frozenset = NOTHING
+        self.general = False
+        self.verdicts: set = set()
 
     def describe(self) -> str:
         return repr(self.types)
@@ -369,7 +378,7 @@ class Loop(Event):
 class Trace:
     """The events of one root with what rules ask of them."""
 
-    __slots__ = ("events", "root", "unchecked", "incomplete", "loops", "entry", "made", "touched", "used", "match", "bodies", "toolbox", "behind")
+    __slots__ = ("events", "root", "unchecked", "incomplete", "loops", "entry", "made", "touched", "used", "match", "bodies", "toolbox", "behind", "ordered")
 
     def __init__(self, root: str) -> None:
         self.root = root
@@ -377,6 +386,7 @@ class Trace:
         self.unchecked: frozenset = NOTHING
         self.incomplete: set = set()
         self.loops: dict = {}
+        self.ordered: dict = {}  # origin of an opaque tag → site where it was compared for order
         self.match: Any = lambda group, name: False  # the name patterns of the vocabulary: (group, name) → does it fit?
         self.entry = ""  # 'command', 'task', 'script': a framework calls the root, without a transaction
         self.made: dict = {}  # n of an opaque origin → (the loops it was made in, was it given something that was read)

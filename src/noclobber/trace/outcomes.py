@@ -71,6 +71,9 @@ class Outcomes:
         return how in ("test", "tested", "compared", "match") or any(str(step) in _STATUS_STEPS for step in origin.path)
 
     def escapes(self, state: State, value: Value, how: str) -> None:
+        if self.swallows and how != "returned":
+            for part in self.parts(state, value) if value.objs else (value,):
+                self.fate_is_told(state, part)
         for part in self.parts(state, value) if value.objs else (value,):
             self.looked_at(state, part, how)
             self.trace.used.update(o.n for o in part.origins if o.kind == "read" and o.path)

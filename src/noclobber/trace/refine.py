@@ -92,6 +92,8 @@ class Refiner(Mixing, Verdicts):
         no.control |= origins | ({Origin("test", tested, ("no",))} if tested is not None else NOTHING)
         for branch in (yes, no):
             self.looked_at(branch, value, "tested")
+            if self.swallows:
+                self.fate_is_told(branch, value)
         if decided is not None:
             return (yes, None) if decided else (None, no)
         if ref is not None and ref[0] == "compare":

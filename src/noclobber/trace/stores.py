@@ -20,12 +20,13 @@ from .pipelines import Pipelines
 from .replays import Replays
 from .requests import Requests
 from .sqlrun import SqlRunner
+from .tags import Tags
 from .tools import Tools
 from .transactions import Transactions
 from .values import NOTHING, SERVER, Lit, Origin, Value
 
 
-class Stores(Dumps, Outcomes, Requests, Blobs, Transactions, Replays, Effects, Documents, Pipelines, SqlRunner, Managers, Orm):
+class Stores(Dumps, Outcomes, Requests, Blobs, Tags, Transactions, Replays, Effects, Documents, Pipelines, SqlRunner, Managers, Orm):
     """Mixin of Walker."""
 
     def fit(self, spec: Any, args: Any) -> Any:

@@ -347,7 +347,7 @@ class Transactions(KeyLocks):
         for raised, names, cause in collector.raised:
             answer = self.catches(wanted, names)
             if answer != "no":
-                ends.append(raised)
+                ends.append(self.suppressed_conflict(node, wanted, ends, raised, state))
             if answer != "yes":
                 self.rethrow(raised, names, cause)
         return join_states(self.values, ends)

@@ -13,6 +13,10 @@ MAX_ORIGINS = 32  # larger sets become Unknown (DESIGN §2)
 MAX_OBJECTS = 6
 
 
+#: Step of an origin that says: made by taking an opaque tag apart or counting with it.
+ALTERED = "[altered]"
+
+
 class Origin(NamedTuple):
     """Where a value comes from.
 

@@ -16,6 +16,7 @@ from .limits import RAISED, Limits, TimeLimits
 from .objects import State, join_states
 from .refine import Refiner
 from .stores import Stores
+from .swallows import Swallows
 from .tools import Tools
 from .values import NOTHING, Origin, Value, Values
 
@@ -28,7 +29,7 @@ LATE_STEPS = 200
 class Frame:
     """One function being walked. `scope`: what `ask` knows of it (module, qualname, class); closure: names of the enclosing function."""
 
-    __slots__ = ("scope", "excerpt", "returns", "self_value", "closure", "on_yield", "yields", "function", "calls", "entry", "first", "globals_")
+    __slots__ = ("scope", "excerpt", "returns", "self_value", "closure", "on_yield", "yields", "function", "calls", "entry", "first", "globals_", "fallen")
 
     def __init__(self, scope: Any, excerpt: Any, function: str, calls: tuple, closure: Optional[dict] = None) -> None:
         self.scope, self.excerpt, self.function, self.calls, self.closure = scope, excerpt, function, calls, closure
@@ -37,6 +38,7 @@ class Frame:
         self.on_yield: Optional[Callable] = None
         self.yields: list = []
         self.globals_: set = set()
+        self.fallen: Optional[State] = None  # a root's body that ended without a return
         self.entry: Optional[dict] = None  # its parameters as they came in
         self.first = -1  # number of the last event before it
 
@@ -72,7 +74,7 @@ class Collector:
         return list(self._by_facts.values())
 
 
-class Walker(Evaluator, Calls, Stores, TimeLimits, Tools, Refiner):
+class Walker(Evaluator, Calls, Stores, TimeLimits, Tools, Swallows, Refiner):
     """Walks one root. `ask` answers questions about names, functions and classes; `vocabulary` says what library calls do."""
 
     def __init__(self, ask: Any, vocabulary: Any, values: Values, shared: Optional[dict] = None) -> None:
@@ -94,6 +96,8 @@ class Walker(Evaluator, Calls, Stores, TimeLimits, Tools, Refiner):
         self.handling: list = []  # exception names of the handlers being walked
         self.handling_writes: list = []  # writes whose refusal led into them
         self.live_states: list = []
+        self.met: list = []  # conflicts that the handlers being walked have met
+        self.swallows = False  # some handler or branch has met a conflict
         self.files: list = []  # (path, read whose answer was stored there)
         self.streams: set = set()  # writes whose payload is what is written into their result
         self.module_state = State()
@@ -172,6 +176,7 @@ class Walker(Evaluator, Calls, Stores, TimeLimits, Tools, Refiner):
                 end = self._lambda_end(definition, entry)
             else:
                 end = self.in_contexts(definition, contexts, frame, lambda inner: self.block(definition.body, inner), entry)
+                frame.fallen = end
             return join_states(self.values, [end] + [s for s, _ in frame.returns])
 
         if isinstance(definition, ir.FunctionDef) and definition.decorators and self._walk_decorated(definition, state, frame, args, lambda entry: self.in_policies(policies, body, entry)):
@@ -241,6 +246,10 @@ class Walker(Evaluator, Calls, Stores, TimeLimits, Tools, Refiner):
 
     def finish(self, end: Optional[State], frame: Frame) -> None:
         self.ended = end
+        if self.swallows:
+            self.judge_swallows(frame)
+            if frame.fallen is not None:
+                frame.returns.pop()
         for state, value in frame.returns:
             self.escapes(state, value, "returned")
         ends = [s for s, _ in frame.returns]
@@ -324,6 +333,7 @@ class Walker(Evaluator, Calls, Stores, TimeLimits, Tools, Refiner):
 
     def _return(self, node: Any, state: State) -> None:
         value = self.eval(node.value, state) if node.value is not None else self.values.none
+        self.note_generic(node, state)
         self.frames[-1].returns.append((state, value))
         return None
 
@@ -335,6 +345,10 @@ class Walker(Evaluator, Calls, Stores, TimeLimits, Tools, Refiner):
         elif self.handling:
             types = self.handling[-1]
         self.event(RaiseEvent, node, state, types=types)
+        self.note_raise(node, types, state)
+        if self.swallows:
+            state = state.copy()
+            state.done = self.without_swallows(state)
         # `if response.status_code >= 500: raise`: it is that very call which has failed, not something after it.
         failed = {o.n for o in state.control if o.kind == "outcome"}
         if failed and self.collectors:
@@ -393,12 +407,21 @@ class Walker(Evaluator, Calls, Stores, TimeLimits, Tools, Refiner):
         for test, body in node.branches:
             if rest is None:
                 break
+            before = rest
             yes, rest = self.test(test, rest)
             self.note_codes(test, yes, rest)
             if yes is not None:
-                ends.append(self.block(body, yes))
+                event = self.branch_swallow(test, body, yes, rest, before)
+                end = self.block(body, yes)
+                if event is not None and end is not None:
+                    self.mark_assigned(body, event.n, end)
+                ends.append(end)
         if rest is not None:
-            ends.append(self.block(node.orelse, rest) if node.orelse else rest)
+            event = self.branch_swallow(node.branches[-1][0], node.orelse, rest, yes, before)
+            end = self.block(node.orelse, rest) if node.orelse else rest
+            if event is not None and end is not None:
+                self.mark_assigned(node.orelse, event.n, end)
+            ends.append(end)
         return self.after_branches(ends, state.control)
 
     def after_branches(self, ends: list, control: frozenset) -> Optional[State]:
@@ -495,6 +518,7 @@ class Walker(Evaluator, Calls, Stores, TimeLimits, Tools, Refiner):
             if inside is not None:
                 inside.won -= self._written_in(region, inside)
                 inside.lost -= self._written_in(region, inside)
+                inside.done = self.without_swallows(inside, region)
             if limits is not None:
                 limits.open()
             end = self.block(body, inside) if inside is not None else None
@@ -518,6 +542,9 @@ class Walker(Evaluator, Calls, Stores, TimeLimits, Tools, Refiner):
         if endless:
             exits = None
         if exits is not None and orelse:
+            if self.swallows and not self.only_idles(orelse, ""):
+                exits = exits.copy()
+                self.is_done_about(exits)
             exits = self.block(orelse, exits)
         return join_states(self.values, [exits, *region.breaks])
 
@@ -633,6 +660,7 @@ class Walker(Evaluator, Calls, Stores, TimeLimits, Tools, Refiner):
             inside.done = frozenset(d for d in inside.done if d[0] != region.id) | {(region.id, "fine")}
             inside.won -= self._written_in(region, inside)
             inside.lost -= self._written_in(region, inside)
+            inside.done = self.without_swallows(inside, region)
             self.assign(node.target, self.values.make(self.values.unknown.origins | {Origin("attempt", region.id)}, flags=frozenset(("attempt",))), inside, node)
             end = self.block(node.body, inside)
             self.regions.pop()
@@ -712,6 +740,7 @@ class Walker(Evaluator, Calls, Stores, TimeLimits, Tools, Refiner):
         if end is not None and node.orelse:
             end = self.block(node.orelse, end)
         ends = [end]
+        raises: dict = {}
         pending = collector.raised
         for handler in node.handlers:
             wanted = self.handler_names(handler, state)
@@ -729,24 +758,30 @@ class Walker(Evaluator, Calls, Stores, TimeLimits, Tools, Refiner):
                 continue
             # A refusal and a lost connection are told apart: a handler is walked once for each set of refused writes.
             groups: dict[frozenset, list] = {}
-            for raised, _, _ in caught:
+            failing = set()
+            for raised, types, _ in caught:
                 groups.setdefault(raised.lost, []).append(raised)
+                if types is not None and "*io" in types:
+                    failing.add(raised.lost)
             # Nothing that was seen raises this? The handler is still code that may run.
-            for entering in list(groups.values())[:4] or [[state]]:
+            for lost, entering in list(groups.items())[:4] or [(state.lost, [state])]:
                 entry = join_states(self.values, entering).copy()
                 if wanted and any(self.vocabulary.match("not_found", name.replace(":", ".")) for name in wanted):
                     # `except DoesNotExist`: what was asked for in the block is not there.
                     entry.control |= {Origin("read", n, ("@missing",)) for n in missing}
-                ends.append(self.handle(handler, wanted, entry, state))
+                ends.append(self.handle(handler, wanted, entry, state, raises, lost in failing))
+        self.flattened(raises)
         for raised, types, cause in pending:
             self.rethrow(raised, types, cause)
+        ends[0] = self.passed_by(raises, end)
         return join_states(self.values, ends)
 
-    def handle(self, handler: Any, wanted: Optional[frozenset], entry: State, before: State) -> Optional[State]:
+    def handle(self, handler: Any, wanted: Optional[frozenset], entry: State, before: State, raises: dict, io: bool) -> Optional[State]:
         types = wanted if wanted is not None else frozenset(("Exception",))
         if handler.name:
             entry.bind(handler.name, self.exception_value(handler, entry))
-        self.event(Swallow, handler, entry, types=types)
+        event = self.event(Swallow, handler, entry, types=types)
+        self.open_swallow(event, handler, handler.body, handler.name or "", wanted, entry, before, raises, io)
         if self.mixes(types):
             self.mark_mixed(handler, entry, types)
         self.handling.append(types)
@@ -755,6 +790,7 @@ class Walker(Evaluator, Calls, Stores, TimeLimits, Tools, Refiner):
             entry.done = (entry.done | {(region.id, "raised")}) - {(region.id, "fine")}
         self.unsent(entry, wanted)
         end = self.block(handler.body, entry)
+        self.close_swallow(handler.body, end)
         self.handling.pop()
         self.handling_writes.pop()
         if handler.name and end is not None:

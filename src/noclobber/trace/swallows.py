@@ -1,0 +1,328 @@
+"""Refusals that end nowhere: a handler or a branch met a conflict, and neither an exception nor the value that comes back tells of it.
+
+A handler that only logs, waits, rolls back or assigns marks its path; what is assigned there carries the mark as an origin. Where the function
+of the handler ends, the values that come back on marked and on other paths are compared. A new attempt, a raise, a test of what was assigned,
+a re-read that comes back and everything that is done beside logging end the mark's meaning.
+"""
+from __future__ import annotations
+
+from typing import Any, Iterable, Optional
+
+from . import ir
+from .events import Swallow, Write
+from .objects import State
+from .values import NOTHING, Lit, Origin, Value
+
+#: Marks of `State.done`: a way that only logs, the way beside it that met no refusal, the same handler entered for something else.
+_MARKS = ("swallow", "passed", "besides")
+_BROAD = frozenset(("Exception", "BaseException", "?"))
+_IDLE_CALLS = frozenset(("rollback", "arollback", "close", "aclose", "str", "repr", "int", "float", "len", "min", "max", "format", "isinstance", "getattr", "uniform",
+                         "random", "randint", "expire_all", "expunge_all", "expire", "total_seconds", "join", "get", "time", "monotonic", "perf_counter", "items", "dict"))
+_ENDED_WELL = frozenset(("ok", "success", "succeeded", "saved", "updated", "done", "stored", "written", "resolved"))
+_FAILED_HARD = ("500", "INTERNAL_SERVER_ERROR", "InternalServerError")
+
+
+class Met:
+    """A conflict that a handler being walked has met. writes: those whose refusal led here; general: by the class of the exception alone."""
+
+    __slots__ = ("event", "writes", "general", "handler", "raises", "io")
+
+    def __init__(self, event: Any, writes: frozenset, general: bool, handler: Any, raises: dict) -> None:
+        self.event, self.writes, self.general, self.handler, self.raises = event, writes, general, handler, raises
+        self.io = False
+
+    def holds(self, state: State) -> bool:
+        return self.general or bool(self.writes & state.lost)
+
+
+class Swallows:
+    """Mixin of Walker."""
+
+    # --- what a conflict is ---------------------------------------------------------------------------------------------------------
+    def witnessed(self, n: int) -> bool:
+        """Was it the version of the record that the store refused? A state that has moved on, or something that is there already, is none."""
+        write = self.trace.events[n]
+        return isinstance(write, Write) and any(p.kind == "witness" and type(p.value.shape) is not Lit for p in write.preconditions)
+
+    def is_version_conflict(self, name: str) -> bool:
+        """An exception class that an ORM raises for a lost race."""
+        return bool(self.vocabulary.listed("conflict_errors", name)) and self.vocabulary.match("conflict_exception", _last(name))
+
+    def met_by(self, wanted: Optional[frozenset], lost: frozenset) -> tuple:
+        """(writes, by class alone) of the conflict that a handler for `wanted` meets; ((), False): none."""
+        if wanted is None or any(_last(name) in _BROAD for name in wanted):
+            return NOTHING, False
+        writes = frozenset(n for n in lost if self.witnessed(n))
+        writes = frozenset(n for n in writes if "*conflict" not in self.trace.events[n].conflict or any(self.vocabulary.match("conflict_exception", _last(w)) for w in wanted))
+        return writes, not writes and any(self.is_version_conflict(name) for name in wanted)
+
+    # --- handlers --------------------------------------------------------------------------------------------------------------------
+    def open_swallow(self, event: Swallow, node: Any, body: Iterable, name: str, wanted: Optional[frozenset], entry: State, before: State, raises: dict, io: bool) -> None:
+        """io: a transport failure leads here as well."""
+        writes, general = self.met_by(wanted, entry.lost - before.lost)
+        met = Met(event, writes, general, node, raises)
+        met.io = io
+        self.met.append(met)
+        if not writes and not general:
+            entry.done |= {("besides", event.n)}  # the same handler, entered for something else
+            return
+        self.note_swallow(event, writes, general)
+        raises.setdefault("met", set()).add(event.n)
+        if self.only_idles(body, name):
+            entry.done |= {("swallow", event.n)}
+
+    def close_swallow(self, body: Iterable, end: Optional[State]) -> None:
+        met = self.met.pop()
+        if end is not None and (met.writes or met.general):
+            self.mark_assigned(body, met.event.n, end)
+
+    def note_swallow(self, event: Swallow, writes: frozenset, general: bool) -> None:
+        event.lost |= writes
+        event.general |= general
+        self.swallows = True
+
+    def mark_assigned(self, body: Iterable, n: int, end: State) -> None:
+        """What is assigned on a marked path tells of it."""
+        for name in _assigned(body):
+            value = end.env.get(name)
+            if value is not None:
+                end.bind(name, self.values.replace(value, origins=value.origins | {Origin("fate", n)}))
+
+    def only_idles(self, body: Iterable, name: str) -> bool:
+        """Nothing but logging, waiting, rolling back, assigning names, leaving: nobody else is told."""
+        return all(self._idles(statement, name) for statement in body)
+
+    def _idles(self, node: Any, name: str) -> bool:
+        if isinstance(node, tuple):
+            return all(self._idles(inner, name) for inner in node)
+        if not isinstance(node, ir.Node):
+            return True
+        if isinstance(node, (ir.Yield, ir.YieldFrom, ir.FunctionDef, ir.Lambda)):
+            return False
+        if isinstance(node, (ir.Assign, ir.AugAssign, ir.AnnAssign)):
+            targets = node.targets if isinstance(node, ir.Assign) else (node.target,)
+            if not all(isinstance(target, ir.Name) for target in targets):
+                return False
+        if isinstance(node, ir.Call) and not isinstance(node, ir.Raise):
+            func, root = node.func, node.func
+            last = func.id if isinstance(func, ir.Name) else func.name if isinstance(func, ir.Attr) else ""
+            while isinstance(root, ir.Attr):
+                root = root.value
+            holder = func.value.id if isinstance(func, ir.Attr) and isinstance(func.value, ir.Name) else func.value.name if isinstance(func, ir.Attr) and isinstance(func.value, ir.Attr) else ""
+            logs = self.vocabulary.match("harmless", last) and (not holder or self.vocabulary.match("harmless_receiver", holder) or last in ("info", "warning", "debug", "exception", "error"))
+            if logs:
+                return True
+            if not (last in _IDLE_CALLS or self.vocabulary.match("suspending", last) and last in ("sleep", "wait") or isinstance(root, ir.Name) and root.id == name):
+                return False
+        if isinstance(node, ir.Return):
+            return True  # what comes back is compared
+        if isinstance(node, ir.Raise):
+            return True
+        return all(self._idles(getattr(node, field), name) for field in node._fields)
+
+    # --- branches ----------------------------------------------------------------------------------------------------------------------
+    def branch_swallow(self, test: Any, body: Any, branch: Optional[State], other: Optional[State], before: State) -> Optional[Any]:
+        """`if row is None: log(…)`: the branch of a refusal that goes on as if nothing was. Returns the event, or None."""
+        if branch is None or not body or not (branch.lost - before.lost):
+            return None
+        writes = frozenset(n for n in branch.lost - before.lost if self.witnessed(n) and (other is None or n not in other.lost)
+                           and self.trace.events[n].outcome in ("count", "row", "result", "status"))
+        if not writes or not self.only_idles(body, ""):
+            return None
+        event = self.event(Swallow, test, branch, "branch", types=NOTHING)
+        self.note_swallow(event, writes, False)
+        branch.done |= {("swallow", event.n)}
+        if other is not None:
+            other.done |= {("passed", event.n)}
+        return event
+
+    # --- what ends a mark ---------------------------------------------------------------------------------------------------------------
+    def fate_is_told(self, state: State, value: Value) -> None:
+        told = {o.n for o in value.origins if o.kind == "fate"}
+        if told:
+            state.done = frozenset(mark for mark in state.done if mark[0] != "swallow" or mark[1] not in told)
+
+    def is_done_about(self, state: State) -> None:
+        """Something is done beside logging on a way that only the refused take: it is dealt with."""
+        passed = {mark[1] for mark in state.done if mark[0] == "passed"}
+        told = {mark[1] for mark in state.done if mark[0] == "swallow" and mark[1] not in passed and not self.trace.events[mark[1]].lost & state.won}
+        if told:
+            state.done = frozenset(mark for mark in state.done if mark[0] != "swallow" or mark[1] not in told)
+
+    def is_idle_call(self, name: str) -> bool:
+        return name in _IDLE_CALLS or self.vocabulary.match("suspending", name)
+
+    def passed_by(self, raises: dict, end: Optional[State]) -> Optional[State]:
+        """The way of a `try` that met no exception."""
+        met = raises.get("met")
+        if end is None or not met:
+            return end
+        end = end.copy()
+        end.done |= {("passed", n) for n in met}
+        return end
+
+    def without_swallows(self, state: State, region: Any = None) -> frozenset:
+        """region: only the marks made inside it (a new attempt is made)."""
+        if not self.swallows:
+            return state.done
+        return frozenset(mark for mark in state.done if mark[0] not in _MARKS or region is not None and region.id not in self.trace.events[mark[1]].ctx.loops)
+
+    def note_raise(self, node: Any, types: Optional[frozenset], state: State) -> None:
+        """A raise in a handler that has met a conflict: is it the error that a lost connection raises as well, or a generic 500?"""
+        if not self.met or node.exc is None or types is None:
+            return
+        met = self.met[-1]
+        held = met.holds(state)
+        if held and _mentions(node.exc, _FAILED_HARD):
+            met.event.verdicts.add("generic")
+        if any(o.kind == "exc" for o in state.control):
+            return  # its code was asked
+        if met.general or _tells(node.exc, met.handler.name or "") or any(self.vocabulary.match("conflict_exception", _last(name)) for name in types):
+            return
+        if held or met.io:
+            met.raises.setdefault(("at", id(node)), set()).add(met.event.n if held else "io")
+
+    def flattened(self, raises: dict) -> None:
+        for key, found in raises.items():
+            if key != "met" and "io" in found:
+                for n in found - {"io"}:
+                    self.trace.events[n].verdicts.add("flattened")
+
+    # --- where the function of the handler ends -------------------------------------------------------------------------------------------
+    def judge_swallows(self, frame: Any) -> None:
+        """Compare what comes back on marked paths with what comes back on the others; then the marks of this function are gone."""
+        if not self.swallows:
+            return
+        if frame.fallen is not None:
+            frame.returns = [*frame.returns, (frame.fallen, self.values.none)]
+        marks = {mark[1] for state, _ in frame.returns for mark in state.done if mark[0] == "swallow"}
+        own = {n for n in marks if self.trace.events[n].ctx.calls == frame.calls}
+        for n in own:
+            event = self.trace.events[n]
+            accepted = [(state, value) for state, value in frame.returns if ("swallow", n) not in state.done and ("besides", n) not in state.done]
+            for state, value in frame.returns:
+                if ("swallow", n) not in state.done or not (event.general or event.lost & state.lost):
+                    continue
+                verdict = self.verdict_of(n, value, state, accepted)
+                if verdict:
+                    event.verdicts.add(verdict)
+        if own:
+            frame.returns = [(self._unmarked(state, own), value) for state, value in frame.returns]
+
+    @staticmethod
+    def _unmarked(state: State, own: set) -> State:
+        state = state.copy()
+        state.done = frozenset(mark for mark in state.done if mark[0] not in _MARKS or mark[1] not in own)
+        return state
+
+    def verdict_of(self, n: int, value: Value, state: State, accepted: list) -> str:
+        origins = self.deep(state, value)
+        if any(o.kind == "fate" and o.n == n for o in origins):
+            return ""
+        if any(o.kind == "read" and o.n > n for o in origins):
+            return ""  # read again: the caller gets what the winner wrote
+        if any(o.kind in ("exc", "outcome") for o in origins):
+            return ""
+        if not accepted or any(value is other or self._alike(value, state, other, its) for its, other in accepted):
+            return "dropped" if value.is_none else "success"
+        return "success" if value.literal is True or self._says_well(value, state) else ""
+
+    def _alike(self, value: Value, state: State, other: Value, its: State) -> bool:
+        """Two values that a caller cannot tell apart."""
+        if value.objs and value.objs == other.objs:
+            return True
+        mine, theirs = self.mapping_items(value, state), self.mapping_items(other, its)
+        return bool(mine) and mine.keys() == (theirs or {}).keys() and all(mine[key] is theirs[key] for key in mine)
+
+    def _says_well(self, value: Value, state: State) -> bool:
+        for step, inner in (self.mapping_items(value, state) or {}).items():
+            if step.strip("[]'\"").lower() in _ENDED_WELL and inner.literal is True:
+                return True
+            if step.strip("[]'\"").lower() in ("status", "result", "state") and inner.text in ("ok", "success", "saved", "updated", "done"):
+                return True
+        return False
+
+    def note_generic(self, node: Any, state: State) -> None:
+        """`return {…}, 500` in a handler that has met a conflict."""
+        if self.met and self.met[-1].holds(state) and node.value is not None and _mentions(node.value, _FAILED_HARD):
+            self.met[-1].event.verdicts.add("generic")
+
+    def suppressed_conflict(self, node: Any, wanted: frozenset, ends: list, raised: State, before: State) -> State:
+        """`with suppress(StaleDataError): …`."""
+        writes, general = self.met_by(wanted, raised.lost - before.lost)
+        if writes or general:
+            event = self.event(Swallow, node, raised, "suppress", types=wanted)
+            self.note_swallow(event, writes, general)
+            raised = raised.copy()
+            raised.done |= {("swallow", event.n)}
+        return raised
+
+
+def _last(name: str) -> str:
+    return name.replace(":", ".").rsplit(".", 1)[-1]
+
+
+def _assigned(body: Iterable) -> set:
+    """Names that a body assigns; a counter (`tries -= 1`) tells nothing."""
+    found: set = set()
+    stack = list(body)
+    while stack:
+        node = stack.pop()
+        if isinstance(node, tuple):
+            stack += node
+        elif isinstance(node, ir.Assign):
+            found |= {target.id for target in node.targets if isinstance(target, ir.Name)}
+            for target in node.targets:
+                if isinstance(target, ir.Name) and _names(node.value) & {target.id}:
+                    found.discard(target.id)  # `delay = delay * 2`
+        elif isinstance(node, ir.Node) and not isinstance(node, (ir.FunctionDef, ir.Lambda)):
+            stack += [getattr(node, field) for field in node._fields]
+    return found
+
+
+def _names(node: Any) -> set:
+    found: set = set()
+    stack = [node]
+    while stack:
+        item = stack.pop()
+        if isinstance(item, tuple):
+            stack += item
+        elif isinstance(item, ir.Name):
+            found.add(item.id)
+        elif isinstance(item, ir.Node):
+            stack += [getattr(item, field) for field in item._fields]
+    return found
+
+
+def _mentions(node: Any, words: tuple) -> bool:
+    stack = [node]
+    while stack:
+        item = stack.pop()
+        if isinstance(item, tuple):
+            stack += item
+        elif isinstance(item, ir.Const):
+            if item.value == 500 and not isinstance(item.value, bool):
+                return True
+        elif isinstance(item, (ir.Name, ir.Attr)):
+            name = item.id if isinstance(item, ir.Name) else item.name
+            if any(word in name for word in words):
+                return True
+            stack += [item.value] if isinstance(item, ir.Attr) else []
+        elif isinstance(item, ir.Node):
+            stack += [getattr(item, field) for field in item._fields]
+    return False
+
+
+def _tells(node: Any, name: str) -> bool:
+    """Does a raised error carry the exception, a part of it, or a conflict's code? Its text alone does not."""
+    if not isinstance(node, ir.Call):
+        return isinstance(node, ir.Name) and node.id == name
+    for arg in node.args:
+        value = arg.value
+        while isinstance(value, (ir.Attr, ir.Sub)):
+            value = value.value
+        if name and isinstance(value, ir.Name) and value.id == name or isinstance(value, ir.Const) and value.value in (409, 412):
+            return True
+    return False
+
+
