@@ -119,3 +119,85 @@ def test_the_key_of_the_row_that_was_read() -> None:
     assert same_record(rec(name=K), from_row, key_from_read=lambda column, value: column == "id") == YES
     assert same_record(rec(name=K), rec(id=read(1, "id"), name=J), key_from_read=lambda column, value: column == "id") == NO
     assert same_record(rec(None, name=K), from_row, key_from_read=lambda column, value: True) == MAYBE
+
+
+# --- URLs and object keys, as programs write them ------------------------------------------------------------------------------------
+_PUT = """
+import requests
+from urllib.parse import urljoin
+ROOT = "https://api.example.net"
+
+
+class Client:
+    def __init__(self, base: str) -> None:
+        self.base = base.rstrip("/")
+        self.session = requests.Session()
+
+    def url(self, *parts: str) -> str:
+        return "/".join((self.base, *parts))
+
+    def edit(self, key: str, other: str, group: str) -> None:
+        base = self.base
+        path = f"/items/{{key}}"
+        document = requests.get({read}).json()
+        document["n"] = document["n"] + 1
+        requests.put({write}, json=document).raise_for_status()
+"""
+#: (first URL, second URL, are they the same record?)
+URLS = [
+    ("f'{ROOT}/items/{key}'", "f'{ROOT}/items/{key}'", True), ("f'{ROOT}/items/{key}'", "f'{ROOT}/items/{other}'", False), ("f'{ROOT}/items/{key}'", "f'{ROOT}/things/{key}'", False),
+    ("ROOT + '/items/' + key", "f'{ROOT}/items/{key}'", True), ("'%s/items/%s' % (ROOT, key)", "f'{ROOT}/items/{key}'", True), ("'{}/items/{}'.format(ROOT, key)", "f'{ROOT}/items/{key}'", True),
+    ("ROOT + path", "f'{ROOT}/items/{key}'", True), ("'/'.join([ROOT, 'items', key])", "f'{ROOT}/items/{key}'", True), ("f'{self.base}/items/{key}'", "f'{base}/items/{key}'", True),
+    ("self.url('items', key)", "self.url('items', key)", True), ("self.url('items', key)", "self.url('items', other)", False), ("self.url('items', key)", "f'{self.base}/items/{key}'", True),
+    ("urljoin(ROOT, path)", "urljoin(ROOT, path)", True), ("urljoin(ROOT, path)", "urljoin(ROOT, f'/items/{other}')", False), ("urljoin(self.base, path)", "urljoin(ROOT, path)", False),
+    ("f'{ROOT}/items/{key}/tags'", "f'{ROOT}/items/{key}'", False), ("f'{ROOT}/items/{key}'", "f'{ROOT}/items/{key}/tags'", False), ("f'{ROOT}/{group}/{key}'", "f'{ROOT}/{group}/{key}'", True),
+    ("f'{ROOT}/{group}/{key}'", "f'{ROOT}/{key}/{group}'", False), ("f'{ROOT}/items/{str(key)}'", "f'{ROOT}/items/{key}'", True), ("f'{ROOT}/items/{key}', params={'id': key}", "f'{ROOT}/items/{key}'", True),
+    ("ROOT, params={'id': key}", "ROOT, params={'id': key}", True), ("ROOT, params={'id': key}", "ROOT, params={'id': other}", False), ("ROOT, params={'id': key, 'expand': 'all'}", "ROOT, params={'id': key}", True),
+    ("f'{ROOT}/items/{key.strip()}'", "f'{ROOT}/items/{key.strip()}'", True), ("f'https://one.example/items/{key}'", "f'https://two.example/items/{key}'", False), ("key", "key", True), ("key", "other", False),
+]
+_OBJECT = """
+import boto3
+from google.cloud import storage
+s3 = boto3.client("s3")
+resource = boto3.resource("s3")
+BUCKET = "b"
+
+
+def edit(bucket: str, key: str, other: str, gcs: storage.Bucket) -> None:
+    where = {{"Bucket": bucket, "Key": key}}
+    text = {read}
+    {write}
+"""
+#: (read, write, are they the same record?)
+OBJECTS = [
+    ("s3.get_object(Bucket=bucket, Key=key)['Body'].read()", "s3.put_object(Bucket=bucket, Key=key, Body=text + b'x')", True),
+    ("s3.get_object(Bucket=bucket, Key=key)['Body'].read()", "s3.put_object(Bucket=bucket, Key=other, Body=text + b'x')", False),
+    ("s3.get_object(Bucket=bucket, Key=key)['Body'].read()", "s3.put_object(Bucket=BUCKET, Key=key, Body=text + b'x')", False),
+    ("s3.get_object(**where)['Body'].read()", "s3.put_object(**where, Body=text + b'x')", True), ("s3.get_object(**where)['Body'].read()", "s3.put_object(Bucket=bucket, Key=key, Body=text + b'x')", True),
+    ("s3.get_object(Bucket=BUCKET, Key=f'a/{key}')['Body'].read()", "s3.put_object(Bucket='b', Key='a/' + key, Body=text + b'x')", True),
+    ("s3.get_object(Bucket=BUCKET, Key=f'a/{key}')['Body'].read()", "s3.put_object(Bucket='b', Key=f'b/{key}', Body=text + b'x')", False),
+    ("resource.Object(bucket, key).get()['Body'].read()", "resource.Object(bucket, key).put(Body=text + b'x')", True), ("resource.Object(bucket, key).get()['Body'].read()", "resource.Object(bucket, other).put(Body=text + b'x')", False),
+    ("resource.Bucket(bucket).Object(key).get()['Body'].read()", "resource.Object(bucket, key).put(Body=text + b'x')", True), ("s3.get_object(Bucket=bucket, Key=key)['Body'].read()", "resource.Bucket(bucket).put_object(Key=key, Body=text + b'x')", True),
+    ("gcs.blob(key).download_as_bytes()", "gcs.blob(key).upload_from_string(text + b'x')", True), ("gcs.blob(key).download_as_bytes()", "gcs.blob(other).upload_from_string(text + b'x')", False),
+    ("gcs.blob(f'a/{key}').download_as_bytes()", "gcs.blob('a/' + key).upload_from_string(text + b'x')", True),
+]
+
+
+def found(text: str) -> set[str]:
+    from types import SimpleNamespace
+
+    from noclobber.analyse import analyse
+
+    result = analyse(text.encode(), "program.py", SimpleNamespace(vocabulary=None))
+    assert not result.failures
+    return {finding.name for finding in result.findings}
+
+
+@pytest.mark.parametrize("read, write, same", URLS, ids=[f"{a} | {b}" for a, b, _ in URLS])
+def test_urls_of_one_record(read: str, write: str, same: bool) -> None:
+    assert ("blind-http-put" in found(_PUT.format(read=read, write=write))) is same
+
+
+@pytest.mark.parametrize("read, write, same", OBJECTS, ids=[f"{a} | {b}" for a, b, _ in OBJECTS])
+def test_keys_of_one_object(read: str, write: str, same: bool) -> None:
+    assert ("blind-object-put" in found(_OBJECT.format(read=read, write=write))) is same
