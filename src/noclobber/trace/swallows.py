@@ -68,7 +68,7 @@ class Swallows:
             return
         self.note_swallow(event, writes, general)
         raises.setdefault("met", set()).add(event.n)
-        if self.only_idles(body, name):
+        if self.only_idles(body, name) and not _gives_up(body, name):
             entry.done |= {("swallow", event.n)}
 
     def close_swallow(self, body: Iterable, end: Optional[State]) -> None:
@@ -260,6 +260,21 @@ class Swallows:
 
 def _last(name: str) -> str:
     return name.replace(":", ".").rsplit(".", 1)[-1]
+
+
+def _gives_up(body: Iterable, name: str) -> bool:
+    """`if attempt == times - 1: raise`: the attempts end with the error, whatever stands after the loop."""
+    stack = list(body)
+    while stack:
+        node = stack.pop()
+        if isinstance(node, tuple):
+            stack += node
+        elif isinstance(node, ir.If):
+            for test, inner in node.branches:
+                if name not in _names(test) and any(isinstance(statement, ir.Raise) for statement in inner):
+                    return True
+            stack += [inner for _, inner in node.branches]
+    return False
 
 
 def _assigned(body: Iterable) -> set:
