@@ -24,7 +24,7 @@ def misused(trace: Trace) -> Iterator[tuple[Write, str, str, Optional[Site]]]:
             if found is not None:
                 yield write, found[0], condition.column, found[1]
                 break
-    for write, read, _, answer in blind_writes(trace, ("http", "object", "document"), ("replace", "update")):
+    for write, read, _, answer in blind_writes(trace, ("http", "object"), ("replace",)):
         star = next((p for p in write.preconditions if p.kind == "exists"), None)
         if star is not None and answer == YES:
             yield write, "any", star.column, read.site
