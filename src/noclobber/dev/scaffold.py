@@ -6,6 +6,16 @@ import sys
 from pathlib import Path
 from typing import Any
 
+RULES_TABLE = "<!-- made by noclobber.dev generate -->\n", "<!-- end of the table -->\n"
+FAMILIES = (
+    ("1", "blind write", "a value read from a record comes back in a write that does not ask whether the record changed"),
+    ("2", "ORM", "a loaded row is changed from its own old value, or on a test of it, and saved"),
+    ("3", "outcome", "a conditional write whose answer nobody looks at, or whose refusal is swallowed"),
+    ("4", "retry", "a conflict is retried with what was read before it, without its condition, for ever, or as if it were throttling"),
+    ("5", "effect", "mail, payments, messages inside code that runs again or may be rolled back"),
+    ("6", "lock", "locks held across the network, unfenced, released without an owner check"),
+    ("7", "agent tool", "tools handed to a model that write records without a version, replace them whole, or keep versions and outcomes back"),
+)
 BEGIN, END = "<!-- made by noclobber.knowledge.tables.markdown() -->\n", "<!-- end -->\n"
 FAMILIES = {"1": ("blind write", "write"), "2": ("ORM", "write"), "3": ("outcome", "write"), "4": ("retry", "retry"), "5": ("effect", "effect"),
             "6": ("lock", "lock"), "7": ("agent tool", "tool")}
@@ -88,10 +98,26 @@ def generated(base: Path) -> dict[Path, str]:
     """File → its text with the generated part made anew."""
     from noclobber.knowledge import tables
 
-    path = base / "rules" / "README.md"
-    text = path.read_text(encoding="utf-8")
-    start = text.index(BEGIN) + len(BEGIN)
-    return {path: text[:start] + tables.markdown() + text[text.index(END, start):]}
+    found = {}
+    for name, begin, end, made in (("rules/README.md", BEGIN, END, tables.markdown()), ("README.md", *RULES_TABLE, rules_table())):
+        path = base / name
+        text = path.read_text(encoding="utf-8")
+        start = text.index(begin) + len(begin)
+        found[path] = text[:start] + made + text[text.index(end, start):]
+    return found
+
+
+def rules_table() -> str:
+    """The README's table of the rules, by family, from their pages."""
+    from noclobber import knowledge
+
+    pages = sorted(knowledge.load().pages.values(), key=lambda page: page.code)
+    rows = ["| family | what goes wrong | rules |\n|---|---|---|\n"]
+    for digit, family, summary in FAMILIES:
+        names = ", ".join(f"{page.code} `{page.slug}`" for page in pages if page.code[3] == digit)
+        rows.append(f"| {digit}xx {family} | {summary} | {names} |\n")
+    strict = ", ".join(page.code for page in pages if page.level == "strict" and page.code[3] != "0")
+    return "".join(rows) + f"\nThese are on with `--strict` or when selected: {strict}. The others are on by default.\n"
 
 
 def generate(check: bool, base: Path | None = None, out: Any = None) -> int:
