@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 RULES_TABLE = "<!-- made by noclobber.dev generate -->\n", "<!-- end of the table -->\n"
-FAMILIES = (
+README_FAMILIES = (
     ("1", "blind write", "a value read from a record comes back in a write that does not ask whether the record changed"),
     ("2", "ORM", "a loaded row is changed from its own old value, or on a test of it, and saved"),
     ("3", "outcome", "a conditional write whose answer nobody looks at, or whose refusal is swallowed"),
@@ -113,7 +113,7 @@ def rules_table() -> str:
 
     pages = sorted(knowledge.load().pages.values(), key=lambda page: page.code)
     rows = ["| family | what goes wrong | rules |\n|---|---|---|\n"]
-    for digit, family, summary in FAMILIES:
+    for digit, family, summary in README_FAMILIES:
         names = ", ".join(f"{page.code} `{page.slug}`" for page in pages if page.code[3] == digit)
         rows.append(f"| {digit}xx {family} | {summary} | {names} |\n")
     strict = ", ".join(page.code for page in pages if page.level == "strict" and page.code[3] != "0")
