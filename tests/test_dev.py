@@ -20,6 +20,7 @@ def test_what_is_generated_is_up_to_date() -> None:
 
 def test_generate_makes_it_anew(tmp_path: Path) -> None:
     (tmp_path / "rules").mkdir()
+    shutil.copy(ROOT / "README.md", tmp_path)
     file = tmp_path / "rules" / "README.md"
     text = (ROOT / "rules" / "README.md").read_text()
     file.write_text(text.replace("| `key` |", "| `kye` |"))
