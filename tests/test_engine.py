@@ -26,7 +26,7 @@ FORK = multiprocessing.get_start_method() == "fork"
 needs_fork = pytest.mark.skipif(not FORK, reason="workers are not forked here")
 
 
-def stand_in(data: bytes, path: str, config: Config) -> FileResult:
+def stand_in(data: bytes, path: str, config: Config, workspace: object = None) -> FileResult:
     """One finding for each line that holds `bad`; other words make trouble."""
     if b"KILL" in data:
         os.kill(os.getpid(), signal.SIGKILL)
@@ -137,7 +137,7 @@ def test_a_file_that_cannot_be_read(here: Path, monkeypatch: pytest.MonkeyPatch)
     write(here, a="bad")
     collected = engine.files.collect(["."], Resolver())
     (here / "a.py").unlink()
-    item = engine._read(collected.files[0])
+    item = engine._read(collected.files[0], engine.Workspaces())
     assert item.result.failures == (Failure("RMW009", "a.py", 1, "cannot read the file: no such file or directory"),)
 
 
@@ -147,7 +147,7 @@ def test_deep_recursion_is_survived_on_the_big_stack(here: Path, monkeypatch: py
 
     seen: list[int] = []
 
-    def deep(data: bytes, path: str, config: Config) -> FileResult:
+    def deep(data: bytes, path: str, config: Config, workspace: object = None) -> FileResult:
         seen.append(depth(15_000))
         return FileResult(path)
 
@@ -185,7 +185,7 @@ def test_interrupt_is_raised_and_the_rest_is_left(here: Path, monkeypatch: pytes
     write(here, **{f"f{number}": "" for number in range(50)})
     started: list[str] = []
 
-    def slow(data: bytes, path: str, config: Config) -> FileResult:
+    def slow(data: bytes, path: str, config: Config, workspace: object = None) -> FileResult:
         started.append(path)
         if len(started) == 2:
             os.kill(os.getpid(), signal.SIGINT)
@@ -246,7 +246,7 @@ def test_many_killers(here: Path) -> None:
 
 @needs_fork
 def test_what_cannot_travel_is_told_for_its_file(here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    def odd(data: bytes, path: str, config: Config) -> FileResult:
+    def odd(data: bytes, path: str, config: Config, workspace: object = None) -> FileResult:
         result = stand_in(data, path, config)
         if path == "f1.py":
             return FileResult(path, stats={"x": lambda: 1})  # type: ignore[dict-item]

@@ -22,7 +22,7 @@ FAKE = '''
 """Installs the fake analysis in this process and every child; started by the `site` module."""
 import sys, types
 
-def analyse(data, path, config):
+def analyse(data, path, config, workspace=None):
     from noclobber.finding import Failure, FileResult, Finding, Place
     text = data.decode("utf-8")
     findings, failures = [], []
@@ -46,6 +46,7 @@ def analyse(data, path, config):
 
 fake = types.ModuleType("noclobber.analyse")
 fake.analyse = analyse
+fake.Workspace = lambda *args, **settings: None
 sys.modules["noclobber.analyse"] = fake
 '''
 
