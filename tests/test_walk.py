@@ -541,11 +541,11 @@ def test_no_known_caller() -> None:
 
 
 def test_all_callers_hold_the_guard() -> None:
-    assert found(BUMP + "def a(k):\n    with mutex:\n        bump(k)\ndef b(k):\n    with mutex:\n        bump(k)\n") == []
+    assert found(BUMP + "def a(k):\n    with mutex:\n        bump(k)\ndef b(k):\n    with mutex:\n        bump(k)\n") == [("unfenced-lock", "bump")]
 
 
 def test_some_callers_hold_the_guard() -> None:
-    assert found(BUMP + "def a(k):\n    with mutex:\n        bump(k)\ndef b(k):\n    bump(k)\n") == [("blind-sql-update", "bump")]
+    assert found(BUMP + "def a(k):\n    with mutex:\n        bump(k)\ndef b(k):\n    bump(k)\n") == [("blind-sql-update", "bump"), ("unfenced-lock", "bump")]
 
 
 def test_a_deferred_call_under_a_lock_holds_none() -> None:
