@@ -36,7 +36,7 @@ def _misuse(trace: Trace, write: Write, condition: Precondition) -> Optional[tup
         return "rebuilt", None
     if any(ALTERED in origin.path for origin in value.origins):
         return "altered", next((read.site for read, _ in reads_in(trace, value)), None)
-    for origin in write.ctx.control:
+    for origin in sorted(write.ctx.control, key=str):
         site = trace.ordered.get(Origin(origin.kind, origin.n))
         if site is not None and isinstance(trace.events[origin.n], Read) and same(trace, trace.events[origin.n], write) != NO:
             return "order", site
