@@ -419,7 +419,7 @@ class Stores(Dumps, Outcomes, Requests, Blobs, Tags, Transactions, Replays, Effe
         record = self.record_of(spec, bound, receiver, state, filtered=filtered)
         if update is not None and verb == "replace":
             payload = update.payload if update.payload is not None else self.values.derived([v for _, v in update.columns] or [self.values.const(None)])
-            verb = "atomic" if update.columns is not None and all(name in update.server for name, _ in update.columns) else "update"
+            verb = "atomic" if update.columns and all(name in update.server for name, _ in update.columns) else "update"
         elif verb == "replace" and self.is_computed(payload):
             verb = "atomic"
         result = self.write(
