@@ -29,7 +29,7 @@ KINDS = ("read", "write", "conditional", "create", "delete", "lock", "unlock", "
          "conflict", "tool", "schema", "dump", "makekey", "change", "subscript",
          "row-change", "recursion", "precondition", "witness", "record-read", "versioned",
          *(f"{family}-{kind}" for family in FAMILIES for kind in ("read", "write")),
-         "sql-run", "sql-conditional", "sql-built",
+         "sql-run", "sql-conditional", "sql-built", "decode", "encode",
          "orm-read", "orm-session-read", "orm-update", "orm-persist", "orm-flush")
 MODULE = "<module>"
 

@@ -189,6 +189,8 @@ _KINDS: dict[str, tuple[str, ...]] = {
     "begin": ("begin",),
     "transaction": ("begin",),
     "replay": ("replay", "policy"),
+    "decode": ("decode",),
+    "encode": ("encode",),
     "mutation": ("change", "row-change"),
     "assign": ("change", "row-change"),
     "execute": ("read", "write", "conditional", "create", "delete", "orm-read", "record-read", "orm-update"),

@@ -86,6 +86,7 @@ class Blobs:
         for path, origin in self.files:
             if same_value(path, value) == YES:
                 origins.add(origin)
+        origins |= self.content_of(value)
         return self.values.make(frozenset(origins - {CONST}) or value.origins)
 
     # --- files that are open for writing -------------------------------------------------------------------------------------------------

@@ -39,6 +39,12 @@ def node_name(node: Any) -> str:
     return getattr(getattr(node, "func", None), "id", "")
 
 
+def node_name_of(node: Any) -> str:
+    """The last part of the name that is called."""
+    func = getattr(node, "func", None)
+    return getattr(func, "id", "") or getattr(func, "name", "")
+
+
 def _text(walker: Any, args: Any, node: Any, state: State) -> Value:
     value = _first(args)
     if value is None:
@@ -84,10 +90,13 @@ def _deep(walker: Any, args: Any, node: Any, state: State) -> Value:
 
 
 def _loads(walker: Any, args: Any, node: Any, state: State) -> Value:
-    """A parsed document: a new mutable object made of what the text held."""
     value = _first(args)
-    if value is None:
-        return walker.values.unknown
+    return loaded(walker, value, node, state) if value is not None else walker.values.unknown
+
+
+def loaded(walker: Any, value: Value, node: Any, state: State) -> Value:
+    """A parsed document: a new mutable object made of what the text held."""
+    walker.note_parsed(value, state)
     origins = walker.deep(state, value)
     oid = walker.object_id(node, "parsed")
     origin = next((o for o in sorted(value.same, key=str)), None)
@@ -100,6 +109,10 @@ def _dumps(walker: Any, args: Any, node: Any, state: State) -> Value:
     value = _first(args)
     if value is None:
         return walker.values.unknown
+    stream = args.get("stream", 1) if node_name_of(node) in ("dump", "safe_dump") else None
+    if stream is not None and not stream.is_none:
+        walker.written_into(stream, walker.flat(state, value), node, state, args)
+        return walker.values.none
     ref = ("dumped", value) if walker.tooling is not None else None  # a tool's answer: what is in it matters
     return walker.values.make(walker.deep(state, value) - {CONST} or value.origins, same=NOTHING, ref=ref)
 
@@ -288,6 +301,17 @@ def _join_path(walker: Any, args: Any, node: Any, state: State) -> Value:
     return walker.values.template(parts)
 
 
+def _path(walker: Any, args: Any, node: Any, state: State) -> Value:
+    pieces: list = []
+    for value in args.all():
+        pieces += ["/", value] if pieces else [value]
+    return walker.path(*pieces)
+
+
+def _temporary(walker: Any, args: Any, node: Any, state: State) -> Value:
+    return walker.temporary(node_name_of(node), node, state)
+
+
 def _urljoin(walker: Any, args: Any, node: Any, state: State) -> Value:
     given = args.all()
     return walker.values.template([given[0], "⁄", given[1]]) if len(given) > 1 else walker.values.derived(given)
@@ -420,7 +444,10 @@ _enter(_random, "uuid.uuid4 uuid.uuid1 random.random random.uniform random.randi
                 "random.choices django.utils.crypto.get_random_string")
 _enter(_gather, "asyncio.gather")
 _enter(_to_thread, "asyncio.to_thread anyio.to_thread.run_sync starlette.concurrency.run_in_threadpool fastapi.concurrency.run_in_threadpool")
-_enter(_join_path, "os.path.join posixpath.join pathlib.Path pathlib.PurePath pathlib.PurePosixPath")
+_enter(_join_path, "os.path.join posixpath.join")
+_enter(_path, "pathlib.Path pathlib.PurePath pathlib.PurePosixPath pathlib.PosixPath anyio.Path aiopath.AsyncPath")
+_enter(_temporary, "tempfile.mkdtemp tempfile.mkstemp tempfile.gettempdir tempfile.TemporaryDirectory tempfile.mktemp")
+_enter(_through, "os.path.expanduser os.path.abspath os.path.realpath os.path.normpath os.fspath os.path.expandvars")
 _enter(_urljoin, "urllib.parse.urljoin")
 _enter(_print, "builtins.print builtins.range builtins.slice builtins.object warnings.warn traceback.print_exc")
 _enter(_isinstance, "builtins.isinstance")

@@ -183,6 +183,10 @@ class Calls:
                 return self.column_method(receiver, name, args)
         if receiver.query is not None:
             return self.query_method(receiver, name, args, node, state)
+        if self.is_path(receiver):
+            found = self.path_method(receiver, name, args, node, state)
+            if found is not None:
+                return found
         for oid in receiver.objs:
             obj = state.heap.get(oid)
             if obj is not None and obj.kind == "instance":
@@ -752,7 +756,8 @@ class Calls:
         value = self.attribute(receiver, name, node, state)
         if value.ref is not None and value.ref[0] not in ("dotted", "column"):
             return self.call_value(value, args, node, state)
-        return self.unresolved(name, receiver, args, node, state, method=True)
+        done = self.apply(tuple(spec for spec in self.vocabulary.methods("_", name) if spec.op == "decode"), receiver, name, args, node, state)
+        return done if done is not None else self.unresolved(name, receiver, args, node, state, method=True)
 
     def recursion(self, scope: Any, args: Arguments, node: Any, state: State) -> Value:
         """A function on the stack answers "no effects"; that it runs again with these arguments is what retry rules look at."""

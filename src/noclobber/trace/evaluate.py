@@ -206,6 +206,10 @@ class Evaluator:
             found = self.query_attribute(base, name, state)
             if found is not None:
                 return found
+        if self.is_path(base):
+            found = self.path_attribute(base, name)
+            if found is not None:
+                return found
         result: Optional[Value] = None
         for oid in base.objs:
             value = self.field(oid, name, node, state)
@@ -391,6 +395,8 @@ class Evaluator:
             return self.values.make(frozenset((SERVER,)) | left.origins | right.origins)
         if op == "+" and (_is_text(left) or _is_text(right)):
             return self.numbered(self.values.template([left, right]), node, state)
+        if op == "/" and (self.is_path(left) or self.is_path(right)):
+            return self.path(left, "/", right)
         if op == "%" and _is_text(left):
             return self.percent_format(left, right, state)
         if op == "|" and (left.objs or right.objs):
@@ -785,6 +791,8 @@ class Evaluator:
         """An in-place change of a container (`append`, `del x[k]`): the members may now hold `value`."""
         if self.streams:
             self.feed(base, value, state)
+        if value is not None and any(o.kind == "read" for o in base.same):
+            self.updated_in_place(base, value, node, state)
         if not base.objs:
             with_object = self.as_object(base, state)
             if with_object is not base:

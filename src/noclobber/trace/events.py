@@ -378,7 +378,7 @@ class Loop(Event):
 class Trace:
     """The events of one root with what rules ask of them."""
 
-    __slots__ = ("events", "root", "unchecked", "incomplete", "loops", "entry", "made", "touched", "used", "match", "bodies", "toolbox", "behind", "ordered")
+    __slots__ = ("events", "root", "unchecked", "incomplete", "loops", "entry", "made", "touched", "used", "match", "bodies", "toolbox", "behind", "ordered", "parsed")
 
     def __init__(self, root: str) -> None:
         self.root = root
@@ -390,6 +390,7 @@ class Trace:
         self.match: Any = lambda group, name: False  # the name patterns of the vocabulary: (group, name) → does it fit?
         self.entry = ""  # 'command', 'task', 'script': a framework calls the root, without a transaction
         self.made: dict = {}  # n of an opaque origin → (the loops it was made in, was it given something that was read)
+        self.parsed: set = set()  # numbers of the reads of which a document was made
         self.used: set = set()  # reads whose content was handed out: returned, sent, passed on
         self.bodies: list = []  # functions walked with nothing known of their arguments (`tools.Body`): the root, functions in it that are tools
         self.toolbox: Any = None  # `tools.Toolbox` of the module, when this is the trace of one of its tools

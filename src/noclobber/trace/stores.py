@@ -12,6 +12,7 @@ from .documents import Documents
 from .dumps import Dumps
 from .effects import Effects
 from .events import Precondition, Read, Record, Write
+from .files import Files, plain_path
 from .objects import Obj, State
 from .managers import Managers
 from .orm import Orm
@@ -26,7 +27,7 @@ from .transactions import Transactions
 from .values import NOTHING, SERVER, Lit, Origin, Value
 
 
-class Stores(Dumps, Outcomes, Requests, Blobs, Tags, Transactions, Replays, Effects, Documents, Pipelines, SqlRunner, Managers, Orm):
+class Stores(Dumps, Outcomes, Requests, Blobs, Files, Tags, Transactions, Replays, Effects, Documents, Pipelines, SqlRunner, Managers, Orm):
     """Mixin of Walker."""
 
     def fit(self, spec: Any, args: Any) -> Any:
@@ -274,6 +275,10 @@ class Stores(Dumps, Outcomes, Requests, Blobs, Tags, Transactions, Replays, Effe
             key += self.entity_parts(spec, value, state) if spec.get("family") == "document" else [("entity", value)]
         if not key and receiver is not None and spec.get("family") == "object":
             key.append(("handle", receiver))  # a handle that came from elsewhere is its own key
+        if receiver is not None and family == "file" and not key:
+            key.append(("file", receiver))
+        elif family == "file":
+            key = [("file", value) for _, value in key]
         key += self.query_keys(bound, state)
         table = None
         for _, value in bound.by_role.get("table", ()):
@@ -284,6 +289,8 @@ class Stores(Dumps, Outcomes, Requests, Blobs, Tags, Transactions, Replays, Effe
             if not key:
                 key.append(("reference", receiver))
         words = " / ".join(self.words(value) for name, value in key if not name.startswith("?")) or label or spec.entry.id
+        if family == "file":
+            words = plain_path(words)
         return Record(family, spec.get("extends") or spec.entry.id, table, tuple(key), None, words, owner)
 
     def words(self, value: Value) -> str:
@@ -412,7 +419,7 @@ class Stores(Dumps, Outcomes, Requests, Blobs, Tags, Transactions, Replays, Effe
             if role != "write":
                 return self.by_method_role(role, spec, bound, receiver, args, node, state, doubt)
         verb = verb or {"create": "create", "delete": "delete", "atomic": "atomic", "append": "append"}.get(spec.op, "replace")
-        payload = self.payload_of(bound, state) if not spec.get("deferred") else self.deferred(receiver, "@payload", state)
+        payload = self.payload_of(bound, state, receiver if spec.get("role") == "swap" else None) if not spec.get("deferred") else self.deferred(receiver, "@payload", state)
         update = self.update_of(spec, bound, state)
         written = {name for name, _ in update.columns or ()} if update is not None else self.replaced_columns(bound, state)
         filtered, demanded = self.filter_of(spec, bound, state, written)
@@ -486,9 +493,12 @@ class Stores(Dumps, Outcomes, Requests, Blobs, Tags, Transactions, Replays, Effe
             stack += [(v, depth + 1) for v in inner if depth < 5]
         return found
 
-    def payload_of(self, bound: Any, state: State) -> Value:
+    def payload_of(self, bound: Any, state: State, moved: Optional[Value] = None) -> Value:
+        """What is written. moved: the file that takes the record's place (`fresh.replace(path)`)."""
         given = [self.flat(state, v) for role in ("payload", "fields", "operators", "entity") for _, v in bound.by_role.get(role, ())]
         given += [self.file_payload(v, state) for _, v in bound.by_role.get("file", ())]
+        if not given and moved is not None:
+            given = [self.file_payload(moved, state)]
         return self.values.derived(given) if len(given) != 1 else given[0]
 
     def write(self, node: Any, state: State, *, record: Record, verb: str, payload: Value, preconditions: tuple = (), spec: Any = None,
@@ -634,6 +644,8 @@ def _literal(value: Any) -> Any:
     parts = getattr(value.shape, "parts", None) if type(value) is Value else None
     if parts and isinstance(parts[0], str):
         return parts[0]  # enough for a URL's scheme
+    if type(value) is Value and value.dotted and value.name.isupper():
+        return value.name  # a constant of a library: `fcntl.LOCK_UN`
     return UNGIVEN
 
 
@@ -659,7 +671,8 @@ _OPS: dict = {
     ("store", "delete"): Stores.op_write, ("store", "atomic"): Stores.op_write, ("store", "append"): Stores.op_write,
     ("store", "lock"): Stores.op_lock, ("store", "unlock"): Stores.op_unlock, ("*", "begin"): Stores.op_begin,
     ("*", "commit"): Stores.op_commit, ("*", "flush"): Stores.op_flush, ("*", "rollback"): Stores.op_rollback,
-    ("*", "check"): Stores.op_check, ("store", "request"): Stores.op_build_request, ("*", "replay"): Stores.op_replay, ("*", "transaction"): Stores.op_transaction,
+    ("*", "check"): Stores.op_check, ("store", "request"): Stores.op_build_request, ("store", "decode"): Stores.op_decode, ("store", "encode"): Stores.op_encode,
+    ("*", "replay"): Stores.op_replay, ("*", "transaction"): Stores.op_transaction,
     ("transaction", "enter"): Stores.op_transaction, ("*", "after_commit"): Stores.op_after_commit,
     ("lock", "enter"): Stores.op_enter_lock, ("lock", "unlock"): Stores.op_unlock, ("effect", "call"): Stores.op_effect,
     ("retry", "loop"): Stores.op_retry_loop, ("retry", "call"): Stores.op_retry_call, ("retry", "decorator"): Stores.op_retry_policy,
