@@ -41,9 +41,10 @@ LAYERS: dict[str, set[str]] = {
     "git": set(),
     "cache": {"finding"},
     "analyse": {"finding", "knowledge", "resolve", "trace", "triage", "survey", "project", "link", "outline", "checks", "fixes", "config", "files"},
+    "repair": {"analyse", "finding", "fixes", "resolve"},  # drafts, verified
     "explain": {"analyse", "engine", "knowledge", "resolve", "trace"},
-    "engine": {"analyse", "finding", "knowledge", "resolve", "files", "config", "cache", "suppress"},
-    "cli": {"engine", "explain", "resolve", "verdict", "report", "config", "files", "knowledge", "finding", "suppress", "baseline", "cache", "git", "analyse", "trace.positions"},
+    "engine": {"analyse", "repair", "fixes", "finding", "knowledge", "resolve", "files", "config", "cache", "suppress"},
+    "cli": {"engine", "explain", "resolve", "verdict", "report", "config", "files", "knowledge", "finding", "suppress", "baseline", "cache", "git", "analyse", "trace.positions", "fixes.apply"},
     "flake8": {"engine", "verdict", "config", "files", "knowledge", "finding"},
     "server": {"engine", "verdict", "report", "config", "files", "knowledge", "finding"},
     "dev": {"*"},

@@ -46,6 +46,13 @@ class Workspace:
         other.project.accepts(path, data)
         return other
 
+    def with_content(self, path: str, data: bytes) -> Workspace:
+        """The same project with another content of one file; what was read of the others is kept."""
+        other = Workspace(self.config, self.project.root, self.project.tree)
+        other.project.share(self.project, path)
+        other.project.accepts(path, data)
+        return other
+
     def survey_file(self, path: str) -> None:
         """Read a file and what it imports. Raises SourceError and what reading raises."""
         data = self.project.read(path)

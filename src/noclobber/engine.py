@@ -204,6 +204,46 @@ def processors() -> int:
         return os.cpu_count() or 1
 
 
+# --- fixes ------------------------------------------------------------------------------------------------------------
+
+
+def fixes(item: Item, findings: Sequence[Any], data: bytes, workspace: Any) -> list[Any]:
+    """The verified finding.Fix or None of each finding of one file, whose content is `data`; in their order. What the findings already carry
+    (the linter's own rules) stays. Runs on the caller's stack: see `on_big_stack`."""
+    from noclobber.repair import fixes_for
+
+    answers = fixes_for(data, item.result.path, item.config, findings, workspace)
+    return [finding.fix or (None if isinstance(answer, str) else answer) for finding, answer in zip(findings, answers)]
+
+
+def fixes_of(run: RunResult, findings: Sequence[Any], workspaces: Workspaces, stdin: bytes | None = None) -> list[Any]:
+    """The same for findings of many files, after a run; files are read again. `stdin`: the content of the run's only file."""
+    from noclobber.fixes import SLUGS
+
+    items = {item.result.path: item for item in run.items}
+    by_file: dict[str, list[int]] = {}
+    for number, finding in enumerate(findings):
+        if finding.name in SLUGS and finding.path in items:
+            by_file.setdefault(finding.path, []).append(number)
+    answers = [finding.fix for finding in findings]
+
+    def work() -> None:
+        for path, numbers in by_file.items():
+            item = items[path]
+            absolute = os.path.abspath(os.path.join(run.cwd, path))
+            try:
+                data = stdin if stdin is not None else open(absolute, "rb").read()
+            except OSError:
+                continue
+            found = fixes(item, [findings[number] for number in numbers], data, workspaces.of(item.config, absolute))
+            for number, answer in zip(numbers, found):
+                answers[number] = answer
+
+    if by_file:
+        on_big_stack(work)
+    return answers
+
+
 # --- one file ---------------------------------------------------------------------------------------------------------
 
 

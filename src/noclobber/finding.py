@@ -75,6 +75,7 @@ class Fix:
     applicability: str  # "safe" | "unsafe"
     title: str
     edits: tuple[Edit, ...]
+    reason: str = ""  # why it is unsafe: what it changes
 
 
 #: Reasons that lower confidence by one step each (DESIGN §2, Confidence); verdict does the arithmetic.

@@ -115,6 +115,14 @@ class Project:
         self._buffers[path] = data
         return True
 
+    def share(self, other: "Project", path: str) -> None:
+        """Take over what another project of the same files has read, all but the module at `path`."""
+        self._entries.update((where, entry) for where, entry in other._entries.items() if where != path and entry is not None)
+        self._names.update(other._names)
+        self._bases.update(other._bases)
+        self._found.update(other._found)
+        self._texts = other._texts
+
     def entry(self, path: str) -> Optional[Entry]:
         """The module at an absolute path; None where there is none or it cannot be read."""
         if path not in self._entries:

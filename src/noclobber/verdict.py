@@ -128,6 +128,15 @@ def settle(
     return Settled(tuple(shown), tuple(silenced), tuple(errors), failing, summary, rules.pages, tuple(stale), tuple(judged))
 
 
+def with_fixes(settled: Settled, fixes: Sequence[Any]) -> Settled:
+    """What is shown, with its fixes. `fixes`: finding.Fix or None of each of `settled.findings`."""
+    findings = tuple(replace(finding, fix=fix) if fix is not None else finding for finding, fix in zip(settled.findings, fixes))
+    summary = settled.summary
+    summary.fixable = sum(f.fix is not None and f.fix.applicability == "safe" for f in findings)
+    summary.unsafe_fixable = sum(f.fix is not None and f.fix.applicability == "unsafe" for f in findings)
+    return replace(settled, findings=findings)
+
+
 def _without_known(
     standing: list[tuple[Finding, Any]], baselines: Baselines, summary: Summary
 ) -> tuple[list[tuple[Finding, Any]], list[tuple[str, Entry, int]], list[tuple[Finding, str, str]]]:

@@ -26,4 +26,5 @@ def check(trace: Trace) -> Iterator[Claim]:
             teach=f"locking_reader = [\"name_of_your_helper\"]  # [tool.noclobber.patterns]: readers that lock `{write.record.label}`",
             doubts=write.doubts | held_doubts(read, write) | (frozenset(("maybe-same",)) if answer == "maybe" else frozenset()),
             values=(("value", what), ("changed", f"`{field}`"), *story(write, origin)),
+            read=read, field=field,
         )

@@ -26,4 +26,5 @@ def check(trace: Trace) -> Iterator[Claim]:
             teach="pass the cursor to the helper that checks its count, or return it",
             doubts=write.doubts,
             values=(("value", f"{write.record.label}.{condition}"), ("changed", "its change")),
+            field=condition,
         )

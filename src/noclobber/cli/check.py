@@ -12,13 +12,14 @@ from noclobber.cli.common import BROKEN, FOUND, OK, Failed, Parser, colored, lis
 from noclobber.cli.progress import Progress, shows_progress
 
 
-def parser() -> Parser:
+def parser(command: str = "check") -> Parser:
     from noclobber.config import SETTINGS
 
-    cli = Parser("check")
+    cli = Parser(command)
     cli.add_argument("paths", nargs="*", metavar="PATH", help="files and folders (default: .); - reads stdin")
     groups = {
-        name: cli.add_argument_group(name) for name in ("rules", "files", "gate", "suppressions", "output", "run")
+        name: cli.add_argument_group(name)
+        for name in ("rules", "files", "fixing", "gate", "suppressions", "output", "run")
     }
     place = {
         "exclude": "files",
@@ -71,6 +72,13 @@ def parser() -> Parser:
     add = groups["files"].add_argument
     add("--stdin-filename", metavar="NAME", help="the name of what - reads")
     add("--files-from", metavar="FILE", help="read paths from a file, one a line or separated by NUL; - reads stdin")
+    add = groups["fixing"].add_argument
+    if command == "check":
+        add("--fix", action="store_true", help="apply the safe fixes: no run of a single process behaves differently (few are)")
+    else:
+        add("-i", "--interactive", action="store_true", help="ask for each fix, safe or not")
+    add("--unsafe-fixes", action="store_true", help="with --fix or --diff: also those that change what the code does, on purpose")
+    add("--diff", action="store_true", help="print what would be fixed as a patch for git apply; write nothing")
     add = groups["gate"].add_argument
     add(
         "--exit-zero",
@@ -143,8 +151,16 @@ def _outputs(texts: Sequence[str]) -> list[tuple[str, str]]:
     return outputs
 
 
-def run(arguments: list[str]) -> int:
-    options = parser().parse(arguments)
+def run(arguments: list[str], command: str = "check") -> int:
+    options = parser(command).parse(arguments)
+    interactive = command == "fix" and options.interactive
+    fixing = command == "fix" or options.fix or options.diff
+    if options.unsafe_fixes and not fixing:
+        raise Failed("option `--unsafe-fixes` needs `--fix` or `--diff`")
+    if interactive and (options.diff or not sys.stdin.isatty()):
+        raise Failed("option `-i` asks on a terminal" + ("; it cannot be given with `--diff`" if options.diff else ""))
+    if fixing and options.add_ignore is not None:
+        raise Failed("option `--add-ignore` cannot be given with a fixing one")
     jobs = jobs_of(options.jobs)
     outputs = _outputs(options.output)
     resolver = make_resolver(options)
@@ -169,7 +185,8 @@ def run(arguments: list[str]) -> int:
 
     progress = Progress() if shows_progress(options) else None
     try:
-        run = engine.run(paths, resolver, stdin=stdin, jobs=jobs, progress=progress)
+        workspaces = engine.Workspaces()
+        run = engine.run(paths, resolver, stdin=stdin, jobs=jobs, progress=progress, workspaces=workspaces)
     finally:
         if progress:
             progress.clear()
@@ -183,7 +200,22 @@ def run(arguments: list[str]) -> int:
         from noclobber.cli.known import baselines
 
         known = baselines([item.config for item in run.items], run.cwd)
-    settled = verdict.settle(run.items, no_ignores=options.no_ignores, whole=run.whole, baselines=known, only_new=only_new)
+
+    def settle(items: Sequence[Any], whole: bool) -> Any:
+        return verdict.settle(items, no_ignores=options.no_ignores, whole=whole, baselines=known, only_new=only_new)
+
+    settled = settle(run.items, run.whole)
+    fixed = None
+    if fixing:
+        fixed = _fix(run, settled, settle, workspaces, stdin, options, interactive)
+        if stdin is not None:
+            run.items[:] = [done.item for done in fixed] or run.items
+            settled = settle(run.items, run.whole)
+        elif not options.diff and any(done.applied for done in fixed):
+            workspaces = engine.Workspaces()
+            run = engine.run(paths, resolver, jobs=jobs, workspaces=workspaces)
+            settled = settle(run.items, run.whole)
+    settled = verdict.with_fixes(settled, engine.fixes_of(run, settled.findings, workspaces, stdin[0] if stdin and fixed is None else None))
     settled.errors += tuple(Failure("RMW009", path, 0, reason) for path, reason in run.missing)
     numbers = settled.summary
     numbers.failed += len(run.missing)
@@ -212,7 +244,22 @@ def run(arguments: list[str]) -> int:
         print(f"{comments} comment{'s' if comments != 1 else ''} written into {changed} file{'s' if changed != 1 else ''}")
         return BROKEN if run.missing or settled.internal_error else OK
     shown_as = main_config.settings.output_format
-    _print(settled, run, shown_as, options)
+    would = False
+    if fixed is not None:
+        from noclobber.cli import fixing as fixes
+
+        would = options.diff and any(done.applied for done in fixed)
+        output = b"".join(fixes.patch(done, _root(run.cwd)) for done in fixed) if options.diff else fixed[0].data if stdin is not None and fixed else stdin[0] if stdin is not None else b""
+        if options.diff or stdin is not None:
+            sys.stdout.flush()
+            sys.stdout.buffer.write(output)
+            sys.stdout.buffer.flush()
+        if options.quiet < 2 and not options.diff:
+            for line in fixes.listed(fixed):
+                print(line, file=sys.stderr)
+        complain(fixes.told(fixed, options.diff))
+    if not options.diff:
+        _print(settled, run, shown_as, options, sys.stderr if fixed is not None and stdin is not None else sys.stdout)
     if "github" in (shown_as, *(name for name, _ in outputs)):
         _step_summary(settled, run)
     for name, file in outputs:
@@ -221,11 +268,51 @@ def run(arguments: list[str]) -> int:
         _profile(run, sys.stderr)
     if run.missing or settled.internal_error:
         return BROKEN
-    return FOUND if settled.failing > options.max_findings and not options.exit_zero else OK
+    return FOUND if (would or settled.failing > options.max_findings) and not options.exit_zero else OK
 
 
-def _print(settled: Any, run: Any, name: str, options: argparse.Namespace) -> None:
-    """Findings on stdout; the numbers there too when the format is for people, else on stderr."""
+def _fix(run: Any, settled: Any, settle: Any, workspaces: Any, stdin: Any, options: argparse.Namespace, interactive: bool) -> list[Any]:
+    """Fix the files with findings: in memory, and on disk unless only a patch or stdin's text is wanted. Returns fixing.Fixed of each."""
+    from noclobber import engine
+    from noclobber.cli import fixing
+
+    choose = fixing.Asking(settled.pages, run.lines, colored(options.color, sys.stdout)) if interactive else None
+    shown = {finding.path for finding in settled.findings}
+    fixed = []
+    for item in run.items:
+        path = item.result.path
+        if path not in shown and stdin is None:
+            continue
+        absolute = os.path.abspath(os.path.join(run.cwd, path))
+        data = stdin[0] if stdin is not None else None
+        if data is None:
+            try:
+                with open(absolute, "rb") as stream:
+                    data = stream.read()
+            except OSError:
+                continue  # it has its failure
+        stopped = False
+        try:
+            done = engine.on_big_stack(
+                lambda item=item, data=data, absolute=absolute: fixing.fix_file(
+                    item, data, lambda one: settle([one], run.whole), workspaces.of(item.config, absolute), options.unsafe_fixes or interactive, choose
+                )
+            )
+        except fixing.Stop as stop:
+            done, stopped = stop.args[0], True
+        if done.applied and not options.diff and stdin is None:
+            reason = fixing.write(done, item.config.root)
+            if reason:
+                print(f"noclobber: {path}: not fixed: {reason}", file=sys.stderr)
+                done.applied.clear()
+        fixed.append(done)
+        if stopped:
+            break
+    return fixed
+
+
+def _print(settled: Any, run: Any, name: str, options: argparse.Namespace, out: TextIO) -> None:
+    """Findings on `out` (stdout, but for fixed text that goes there); the numbers there too when the format is for people, else on stderr."""
     from noclobber import report
 
     if options.quiet > 1:
@@ -235,10 +322,10 @@ def _print(settled: Any, run: Any, name: str, options: argparse.Namespace) -> No
     report.write(
         name,
         settled,
-        sys.stdout,
+        out,
         run.lines,
         report.Options(
-            color=colored(options.color, sys.stdout),
+            color=colored(options.color, out),
             show_suppressed=options.show_suppressed,
             seconds=run.seconds,
             footer=numbers,
@@ -247,8 +334,8 @@ def _print(settled: Any, run: Any, name: str, options: argparse.Namespace) -> No
             root=_root(run.cwd),
         ),
     )
-    sys.stdout.flush()
-    where = sys.stdout if human else sys.stderr
+    out.flush()
+    where = out if human else sys.stderr
     if options.statistics:
         for line in report.statistics(settled):
             print(line, file=where)

@@ -16,6 +16,7 @@ PIPE = 141
 
 COMMANDS = {
     "check": "look for lost updates in files and folders",
+    "fix": "apply fixes; -i asks for each",
     "baseline": "create, check or prune the file of known findings",
     "explain": "tell the whole story of a finding",
     "teach": "write the vocabulary line that silences a kind of finding",

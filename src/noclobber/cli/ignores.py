@@ -6,6 +6,7 @@ import os
 from typing import Any
 
 from noclobber.cli.common import Failed
+from noclobber.cli.fixing import replace_file
 
 
 def add_ignores(settled: Any, reason: str, cwd: str) -> tuple[int, int]:
@@ -54,13 +55,8 @@ def _write(file: str, shown: str, lines: dict[int, set[str]], reason: str) -> in
         codes = ", ".join(sorted(lines.get(line) or lines[max(key for key in lines if key >= line)]))
         rows.insert(line - 1, indent + f"# noclobber: ignore[{codes}] -- ".encode() + comment + end)
         written += 1
-    temporary = f"{file}.{os.getpid()}.tmp"
     try:
-        mode = os.stat(file).st_mode
-        with open(temporary, "wb") as stream:
-            stream.write(b"".join(rows))
-        os.chmod(temporary, mode & 0o7777)
-        os.replace(temporary, file)
+        replace_file(file, b"".join(rows))
     except OSError as error:
         raise Failed(f"cannot write {shown}: {(error.strerror or str(error)).lower()}") from None
     return written

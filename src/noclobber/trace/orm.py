@@ -698,6 +698,8 @@ class Orm(Models, Builders):
         result = self.write(node, state, record=record, verb=verb, payload=payload, preconditions=preconditions, spec=spec, columns=query.sets, outcome=outcome,
                           conflict=(), open_where="open" in query.flags, self_columns=self_columns, extra="q",
                           text="builder" if query.entry[0] == "builder" else "")
+        for origin in result.same:
+            self.trace.events[origin.n].model = self.class_of(entity)
         if query.entry[0] == "builder" and verb == "update" and not core and entity is not None and entity.ref is not None and entity.ref[0] == "class":
             for origin in result.same:
                 self.note_mapped_version(self.trace.events[origin.n], entity.ref[1], written, around=True)
@@ -871,6 +873,7 @@ class Orm(Models, Builders):
         )
         event = self.index[("write", id(self.site(node).at), self.frames[-1].calls, extra or ("obj", oid))]
         event.commit = commit
+        event.model = self.model_class(obj)
         if unit and versioned:
             self.note_mapped_version(event, self.model_class(obj), fields, around=False)
         current = state.heap[oid]

@@ -2,6 +2,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from typing import Any
 
 from ..events import Event, Site, Write
 
@@ -32,6 +33,9 @@ class Claim:
     variant: str = ""
     values: tuple = ()
     obj: str = ""
+    read: Any = None  # the Read event, for fixes
+    change: Any = None  # the Change event, for fixes
+    field: str = ""  # the column or attribute, for fixes
 
 
 def lock_help_of(write: Write, general: str, field: str = "", record: str = "") -> str:

@@ -43,11 +43,7 @@ def derived_changes(trace: Trace) -> Iterator[Derived]:
     for write in trace.of("write"):
         if write.record.family != "orm" or not write.changes or write.conditional or write.verb != "update":
             continue
-        found: dict[str, Derived] = {}
-        for n, path in sorted(write.changes):
-            item = _derived(trace, write, trace.events[n], path)
-            if item is not None and (item.field not in found or (item.kind == "increment" and found[item.field].kind != "increment")):
-                found[item.field] = item
+        found = derived_fields(trace, write)
         if write.unit:
             # `row.set(a=…, b=…)`: one statement, one finding.
             statements: dict = {}
@@ -58,6 +54,16 @@ def derived_changes(trace: Trace) -> Iterator[Derived]:
             yield from statements.values()
         elif found:
             yield min(found.values(), key=lambda item: (item.kind != "increment", item.change.n))
+
+
+def derived_fields(trace: Trace, write: Write) -> dict[str, Derived]:
+    """field → what is derived from the loaded row and written unguarded, of all that a save or flush writes."""
+    found: dict[str, Derived] = {}
+    for n, path in sorted(write.changes):
+        item = _derived(trace, write, trace.events[n], path)
+        if item is not None and (item.field not in found or (item.kind == "increment" and found[item.field].kind != "increment")):
+            found[item.field] = item
+    return found
 
 
 def _derived(trace: Trace, write: Write, change: Change, path: tuple) -> Optional[Derived]:

@@ -1,0 +1,9 @@
+"""`noclobber fix`: `check --fix`, and with `-i` a question for each fix."""
+
+from __future__ import annotations
+
+from noclobber.cli import check
+
+
+def run(arguments: list[str]) -> int:
+    return check.run(arguments, command="fix")

@@ -1,0 +1,20 @@
+"""Fixes: `<slug with underscores>.fix(job)` for each rule that has one gives a Draft or raises Refused with the reason.
+
+A draft is only an offer: `noclobber.repair` applies it to the file's text, analyses the changed function again, and drops it unless the
+finding is gone and no other has come. `edits.Sheet` is the way from LibCST's nodes to ranges of the file's own text.
+"""
+from __future__ import annotations
+
+from importlib import import_module
+from typing import Any, Callable
+
+#: Rules with a fix.
+SLUGS = (
+    "blind-sql-update",
+    "orm-increment",
+    "unchecked-rowcount",
+)
+
+
+def load(slug: str) -> Callable[[Any], Any]:
+    return import_module(f"noclobber.fixes.{slug.replace('-', '_')}").fix

@@ -1,0 +1,129 @@
+"""Fixes for findings that are shown: drafted from the claim's own nodes, verified by analysing the changed text, offered only then.
+
+`fixes_for` is called for the findings of one file after verdict, so that nothing is drafted for what is hidden, suppressed or known, and
+never by the flake8 plugin. A draft counts when the changed file parses, the finding is gone from its function, and nothing has come.
+"""
+from __future__ import annotations
+
+import os
+from collections import Counter
+from typing import Any, Iterable, Optional, Sequence
+
+from noclobber.analyse import Workspace, _Run
+from noclobber.finding import Finding, Fix, told
+from noclobber.resolve import Source, SourceError
+
+
+def fixes_for(data: bytes, path: str, config: Any, findings: Sequence[Finding], workspace: Optional[Workspace] = None) -> list[Any]:
+    """For each finding of the file shown as `path` its verified finding.Fix, or the reason (str) why there is none ("": its rule has none)."""
+    from noclobber.fixes import SLUGS
+
+    answers: list[Any] = [""] * len(findings)
+    wanted = [number for number, finding in enumerate(findings) if finding.name in SLUGS and finding.place.path == path]
+    if not wanted:
+        return answers
+    absolute = os.path.abspath(path)
+    if workspace is None:
+        workspace = Workspace(config, buffers={absolute: data})
+    elif not workspace.project.accepts(absolute, data):
+        workspace = workspace.again(absolute, data)
+    bench = None
+    for number in wanted:
+        try:
+            bench = bench or _Bench(data, path, workspace)
+            answers[number] = bench.fix(findings[number])
+        except Exception as error:  # a fix is an offer: without one the finding still stands
+            answers[number] = f"internal error: {told(error)}"
+    return answers
+
+
+class _Bench:
+    """One file with its claims, walked as far as the findings need."""
+
+    def __init__(self, data: bytes, path: str, workspace: Workspace) -> None:
+        self.path, self.workspace = path, workspace
+        self.absolute = os.path.abspath(path)
+        project = workspace.project
+        self.entry = project.entry(self.absolute) or project.parsed(self.absolute, data)
+        library = workspace.library
+        self.run = _Run(library.start(self.entry), workspace.vocabulary, path)
+        self.roots: Optional[tuple] = None
+
+    def fix(self, finding: Finding) -> Any:
+        from noclobber.fixes import load
+        from noclobber.fixes.edits import Refused
+        from noclobber.fixes.job import Job
+
+        found = self.claim(finding)
+        if found is None:
+            return "the finding is seen through its callers only"
+        name, trace, claim = found
+        try:
+            draft = load(finding.name)(Job(claim, trace, self.run.module, self.workspace.vocabulary))
+            if not draft.reason and finding.confidence != "high":
+                return "a finding below high confidence gets no safe fix"
+            self.verify(finding, draft.edits, name)
+        except Refused as refusal:
+            return str(refusal)
+        return Fix(draft.applicability, draft.title, draft.edits, draft.reason)
+
+    # --- the claim behind a finding ----------------------------------------------------------------------------------------------
+    def claim(self, finding: Finding) -> Optional[tuple]:
+        """(name of the scope, trace, claim) that the finding was made from."""
+        own = [name for name in (finding.function, f"<class {finding.function}>") if name in self.run.index.functions or name[7:-1] in self.run.index.classes]
+        for name in (*own, *self.others(own)):
+            scope = self.run.scope(name)
+            if scope is None:
+                continue
+            trace, claims = self.run.walk(scope)
+            for claim in claims if trace is not None else ():
+                if claim.rule == finding.name and (claim.obj or "") == finding.obj and claim.site.path in ("", self.path) and claim.site.at is not None:
+                    try:
+                        place = self.run.place(claim.site)
+                    except LookupError:
+                        continue
+                    if place == finding.place:
+                        return name, trace, claim
+        return None
+
+    def others(self, own: Sequence[str]) -> Iterable[str]:
+        if self.roots is None:
+            self.roots = tuple(self.workspace.survey.triage(self.entry).roots) if self.entry.facts is not None else ()
+        return (name for name in self.roots if name not in own)
+
+    # --- verification ------------------------------------------------------------------------------------------------------------
+    def verify(self, finding: Finding, edits: Sequence[Any], name: str) -> None:
+        """Raises Refused unless the changed file parses and its function has lost this finding and got no other."""
+        from noclobber.fixes.apply import apply
+        from noclobber.fixes.edits import Refused
+
+        try:
+            data = apply(self.entry.source, edits)
+            source = Source.decode(self.entry.source.path, data)
+        except (ValueError, UnicodeError, SourceError) as error:
+            raise Refused(f"the changed text cannot be written: {error}") from None
+        other = self.workspace.with_content(self.absolute, data)
+        try:
+            entry = other.project.entry(self.absolute) or other.project.parsed(self.absolute, source.data)
+        except SourceError as error:
+            raise Refused(f"the changed file does not parse: {error}") from None
+        run = _Run(other.library.start(entry), other.vocabulary, self.path)
+        before = Counter(self.seen(self.run, name))
+        after = Counter(self.seen(run, name))
+        if run.failures:
+            raise Refused("the changed function cannot be analysed")
+        mine = (finding.name, finding.function, finding.record)
+        if after[mine] >= before[mine]:
+            raise Refused("the finding would stay")
+        if after - before:
+            rule = next(iter(after - before))[0]
+            raise Refused(f"the change would bring another finding ({rule})")
+
+    @staticmethod
+    def seen(run: _Run, name: str) -> list[tuple]:
+        """(rule, function, record) of each claim that a scope gives."""
+        scope = run.scope(name)
+        if scope is None:
+            return []
+        return [(claim.rule, claim.site.function, claim.record) for claim in run.walk(scope)[1] if claim.site.path == run.path]
+
