@@ -20,6 +20,7 @@ from typing import Any, Callable, Iterable, Iterator
 from unicodedata import normalize
 from weakref import WeakKeyDictionary
 
+from noclobber.knowledge.pairs import halves
 from noclobber.resolve import (ModuleIndex, Source, SourceError, absolute, cookie, dotted, dotted_text,
                                import_names)
 
@@ -39,6 +40,7 @@ _OWN_CHANGE = _BIT["change"] | 1 << len(KINDS)  # `self.x = …`: of a row where
 _MAY_BE_MODEL = 1 << len(KINDS)
 _RECURSION = _REPLAY | _BIT["recursion"]
 _WITNESS = _BIT["conditional"] | _BIT["witness"]
+_GETTER, _SETTER = _BIT["accessor-read"], _BIT["accessor-write"]
 _MANAGER = _BIT["read"] | _BIT["orm-read"] | _BIT["record-read"]
 #: What a value kept in `self.x` can carry to its reader. A change or a loop happened elsewhere; where only `self.x.y`
 #: is used, the value itself is not called, so that it does nothing either (a statement kept there is run by a call of
@@ -164,6 +166,7 @@ class _Names:
         self.builtins: dict[str, bool] = {}
         self.standard: dict[str, bool] = {}
         self.arguments: dict[str, int] = {}
+        self.keepers: dict[str, bool] = {}
         self.quiet: set[str] = set()
         entries = getattr(vocabulary, "entries", None)
         stores = [entry.fields for kind in ("store", "orm") for entry in entries(kind)] if entries else []
@@ -247,6 +250,13 @@ class _Names:
                 word in upper for word in _CONFLICT_WORDS) and (upper == name or "_" not in name)
             mask = self.mentions[name] = _CONFLICT if conflict else 0
         return mask
+
+    def keeps_records(self, name: str) -> bool:
+        """Is this a name of something that keeps records outside of the process?"""
+        found = self.keepers.get(name)
+        if found is None:
+            found = self.keepers[name] = self.fits("store_receiver", name.strip("_"))
+        return found
 
     def notable(self, name: str) -> int:
         """Kinds of a word that is a manager's or a witness's name; `quiet` remembers the others."""
@@ -946,6 +956,7 @@ class Outline:
         """(what each scope holds, scope → scope of this module that it may enter → mask of what the edge lets through)."""
         atoms: dict[str, Atoms] = {}
         edges: dict[str, dict[str, int]] = {}
+        getters, setters = self.pairs()
         for name, part in self.scopes.items():
             cls = self.class_of(name)
             part = self.constants_of(part, cls)
@@ -953,11 +964,25 @@ class Outline:
             own: dict[str, int] = values
             own.update(dict.fromkeys(found, -1))
             mask = part.mask
+            if getters:
+                mask |= (0 if getters.isdisjoint(part.called) else _GETTER) | (0 if setters.isdisjoint(part.called) else _SETTER)
             if own.pop(name, 0):
                 mask |= _RECURSION
             atoms[name] = (mask, frozenset(part.called | {"[]"} if part.dunders & _SUBSCRIPTS else part.called))  # `store[key]` of a store that can be reached
             edges[name] = own
         return atoms, edges
+
+    def pairs(self) -> tuple[set[str], set[str]]:
+        """Calls of this file that are halves of an accessor pair by their names: those that read, those that write."""
+        called = set().union(*(part.called for part in self.scopes.values()))
+
+        def keeps_records() -> bool:
+            words = {target.rpartition(".")[2] for target in self.index.imports.values()}
+            for part in self.scopes.values():
+                words |= part.names | part.attrs | part.self_attrs | part.self_bases | part.words
+            return any(map(self.known.keeps_records, words))
+
+        return halves(called, keeps_records)
 
     def class_of(self, scope: str) -> str | None:
         """Key of the class that a scope belongs to."""
@@ -1196,6 +1221,9 @@ def has_needle(data: bytes, vocabulary: Any, pages: Iterable[Any] = ()) -> bool:
         mask |= ask(word) if found is None else found
     for word in words - known.quiet:
         mask |= known.notable(word)
+    if not needs or any(need & _GETTER for need in needs):
+        getters, _ = halves(words, lambda: any(map(known.keeps_records, words)))
+        mask |= _GETTER | _SETTER if getters else 0
     if needs:
         mask |= _OF_STATEMENTS
         if any(not need & ~mask for need in needs):

@@ -6,7 +6,7 @@ from typing import Any, Callable
 
 #: Slugs of the rules that exist, in the order of their codes.
 SLUGS = (
-    "blind-sql-update", "blind-http-put", "blind-object-put", "split-witness", "blind-document-replace", "blind-key-set", "blind-file-rewrite", "check-then-act",
+    "blind-sql-update", "blind-http-put", "blind-object-put", "split-witness", "blind-document-replace", "blind-key-set", "blind-accessor-write", "blind-file-rewrite", "check-then-act",
     "orm-increment", "orm-derived-save", "orm-check-then-act", "orm-full-save", "check-then-create", "stale-lock", "lock-outside-transaction",
     "unset-as-null",
     "unchecked-rowcount", "unchecked-conditional-result", "unchecked-precondition-status", "version-not-bumped",

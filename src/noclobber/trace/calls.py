@@ -20,7 +20,7 @@ from .values import CONST, NOTHING, UNKNOWN, Lit, Origin, Template, Value
 MAX_DEPTH = 6  # helpers walked into below one root
 MAX_STEPS = 5_000  # helpers are not entered any more after so many steps of one root
 #: A helper without any event of these kinds only computes: a long one is not walked, its result derives from its arguments.
-_EVENTFUL = frozenset(("read", "write", "conditional", "create", "delete", "lock", "unlock", "begin", "replay", "effect", "conflict"))
+_EVENTFUL = frozenset(("accessor-read", "accessor-write", "file-read", "file-write", "read", "write", "conditional", "create", "delete", "lock", "unlock", "begin", "replay", "effect", "conflict"))
 MAX_PURE_LINES = 30
 MAX_CHANGING_LINES = 120
 
@@ -215,7 +215,7 @@ class Calls:
         """A method of a container, a text or something unknown: gives back what went in, may change the receiver only."""
         if name in _CUTTING and (args.positional or name in ("lower", "upper", "casefold")) and receiver.shape is None:
             return self.altered(receiver, self.unresolved(name, receiver, args, node, state, method=True))
-        builtin = self.container_method(receiver, name, args, node, state)
+        builtin = self.container_method(receiver, name, args, node, state) if name != "get" or not self.keeps_records(receiver, state) else None
         if builtin is not None:
             return builtin
         return self.unresolved(name, receiver, args, node, state, method=True)
@@ -423,6 +423,8 @@ class Calls:
             return self.unresolved(scope.qualname, self.values.unknown, args, node, state)
         if scope.key in self.active:
             return self.recursion(scope, args, node, state)
+        if self_value is not None and scope.cls is not None and self.is_stub(definition):
+            return self.unresolved(scope.name, self_value, args, node, state, method=True)
         if len(self.frames) > MAX_DEPTH or self.steps > MAX_STEPS:
             self.trace.incomplete.add(scope.qualname)
             return self.unresolved(scope.qualname, self.values.unknown, args, node, state)
@@ -471,6 +473,7 @@ class Calls:
         if self.handed or of_lambda or closure is not None and isinstance(mark, tuple) and mark[0] == "local" and self.frames[-1].calls != mark[2]:
             entry += ("callback",)
         self.handed = False
+        self.trace.callees.setdefault(self.frames[-1].calls + (entry,), (function, scope.path))
         frame = undecorated or Frame(scope, excerpt, function, self.frames[-1].calls + (entry,), closure)
         if undecorated is not None:
             self.decorating.append(None)
@@ -802,6 +805,7 @@ class Calls:
         origins.discard(CONST)
         origins.discard(UNKNOWN)
         loops = tuple(region.id for region in self.regions)
+        self.note_accessor(name, own, receiver, args, node, state, method)
         self.trace.made[own.n] = loops, any(o.kind in ("read", "param") and o.path for o in origins) or any(o.kind == "read" for o in origins)
         if loops and not quiet:
             for value in (receiver, *given) if method else given:

@@ -306,6 +306,17 @@ class CallEvent(Event):
         return f"{self.name} {self.value!r}"
 
 
+class Accessor(Event):
+    """An unresolved call named like half of an accessor pair. name; writes: which half; owner: dotted name of the module or object it belongs to, or the
+    receiver's Value; typ: last part of the receiver's class; given: ((keyword or '', Value), …); parts: origins of all that is in each; origin: of what it gives."""
+
+    __slots__ = ("name", "writes", "owner", "typ", "given", "parts", "origin")
+    kind = "accessor"
+
+    def describe(self) -> str:
+        return f"{self.name} of {self.owner!r} {self.given!r}"
+
+
 class RaiseEvent(Event):
     __slots__ = ("types",)
     kind = "raise"
@@ -379,7 +390,7 @@ class Loop(Event):
 class Trace:
     """The events of one root with what rules ask of them."""
 
-    __slots__ = ("events", "root", "unchecked", "incomplete", "loops", "entry", "made", "touched", "used", "match", "bodies", "toolbox", "behind", "ordered", "parsed")
+    __slots__ = ("events", "root", "unchecked", "incomplete", "loops", "entry", "made", "touched", "used", "match", "bodies", "toolbox", "behind", "ordered", "parsed", "callees")
 
     def __init__(self, root: str) -> None:
         self.root = root
@@ -391,6 +402,7 @@ class Trace:
         self.match: Any = lambda group, name: False  # the name patterns of the vocabulary: (group, name) → does it fit?
         self.entry = ""  # 'command', 'task', 'script': a framework calls the root, without a transaction
         self.made: dict = {}  # n of an opaque origin → (the loops it was made in, was it given something that was read)
+        self.callees: dict = {}  # call sites from the root down (`Context.calls`) → (qualified name, path) of the function that the last one enters
         self.parsed: set = set()  # numbers of the reads of which a document was made
         self.used: set = set()  # reads whose content was handed out: returned, sent, passed on
         self.bodies: list = []  # functions walked with nothing known of their arguments (`tools.Body`): the root, functions in it that are tools

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from typing import Any, Optional
 
+from .accessors import Accessors
 from .blobs import Blobs, fits_only
 from .documents import Documents
 from .dumps import Dumps
@@ -27,7 +28,7 @@ from .transactions import Transactions
 from .values import NOTHING, SERVER, Lit, Origin, Value
 
 
-class Stores(Dumps, Outcomes, Requests, Blobs, Files, Tags, Transactions, Replays, Effects, Documents, Pipelines, SqlRunner, Managers, Orm):
+class Stores(Accessors, Dumps, Outcomes, Requests, Blobs, Files, Tags, Transactions, Replays, Effects, Documents, Pipelines, SqlRunner, Managers, Orm):
     """Mixin of Walker."""
 
     def fit(self, spec: Any, args: Any) -> Any:

@@ -12,10 +12,17 @@ from .retries import is_fallback
 
 
 def blind_writes(trace: Trace, family: Iterable[str], verbs: Iterable[str]) -> Iterator[tuple[Write, Read, Origin, str]]:
-    """(write, read, origin, same) of each write whose payload derives from an earlier read of the same record with no guard between.
+    """(write, read, origin, same) of each write whose payload derives from an earlier read of the same record with no guard between. Those that
+    go through an accessor pair of the project stand at the setter's call, under a rule of their own."""
+    from .accessors import paired
 
-    One for a write: the surest read, the nearest of these.
-    """
+    for found in derived_writes(trace, family, verbs):
+        if paired(trace, found[1], found[0]) is None:
+            yield found
+
+
+def derived_writes(trace: Trace, family: Iterable[str], verbs: Iterable[str]) -> Iterator[tuple[Write, Read, Origin, str]]:
+    """The same, however they come about. One for a write: the surest read, the nearest of these."""
     families, wanted = frozenset(family), frozenset(verbs)
     for write in trace.of("write"):
         if write.record.family not in families or write.verb not in wanted or write.conditional or write.open_where:
