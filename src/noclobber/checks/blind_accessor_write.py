@@ -25,5 +25,5 @@ def check(trace: Trace) -> Iterator[Claim]:
             teach='last_writer_wins = true  # [[tool.noclobber.store]]: where the last writer may win',
             doubts=pair.doubts,
             variant="file" if pair.family == "file" else "",
-            values=(("value", f"`{what}`"), ("changed", "its own change"), ("getter", f"`{pair.getter}()`"), ("setter", f"`{pair.setter}()`")),
+            values=(("value", f"`{what}`"), ("changed", "its own change"), ("read", f"`{pair.getter}()`"), ("write", f"`{pair.setter}()`")),
         )
