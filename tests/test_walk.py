@@ -311,7 +311,7 @@ def test_literal_arguments_decide(call: str, locks: list) -> None:
 
 def test_findings_by_literal_arguments() -> None:
     code = FETCH + "def good(k):\n    put(k, fetch(k, lock=True)[0] + 1)\ndef bad(k):\n    put(k, fetch(k)[0] + 1)\n"
-    assert found(code) == [("blind-sql-update", "put")]
+    assert found(code) == [("blind-accessor-write", "bad")]
     assert found(code.partition("def bad")[0]) == []
 
 
