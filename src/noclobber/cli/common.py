@@ -19,6 +19,7 @@ COMMANDS = {
     "fix": "apply fixes; -i asks for each",
     "baseline": "create, check or prune the file of known findings",
     "explain": "tell the whole story of a finding",
+    "prove": "write a pytest that shows whether an update is lost there",
     "teach": "write the vocabulary line that silences a kind of finding",
     "rule": "explain a rule",
     "rules": "list the rules",
