@@ -42,9 +42,10 @@ LAYERS: dict[str, set[str]] = {
     "cache": {"finding"},
     "analyse": {"finding", "knowledge", "resolve", "trace", "triage", "survey", "project", "link", "outline", "checks", "fixes", "config", "files"},
     "repair": {"analyse", "finding", "fixes", "resolve"},  # drafts, verified
+    "prove": {"finding", "resolve", "trace.sql"},  # the text of a pytest for a finding; reads code with ast, runs none
     "explain": {"analyse", "engine", "knowledge", "resolve", "trace"},
     "engine": {"analyse", "repair", "fixes", "finding", "knowledge", "resolve", "files", "config", "cache", "suppress"},
-    "cli": {"engine", "explain", "resolve", "verdict", "report", "config", "files", "knowledge", "finding", "suppress", "baseline", "cache", "git", "analyse", "trace.positions", "fixes.apply"},
+    "cli": {"engine", "explain", "prove", "resolve", "verdict", "report", "config", "files", "knowledge", "finding", "suppress", "baseline", "cache", "git", "analyse", "trace.positions", "fixes.apply"},
     "flake8": {"engine", "verdict", "config", "files", "knowledge", "finding"},
     "server": {"engine", "verdict", "report", "config", "files", "knowledge", "finding"},
     "dev": {"*"},

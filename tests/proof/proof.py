@@ -16,7 +16,7 @@ from unittest import mock
 from race import End, Race, moved
 from stores import Store
 
-from noclobber import cli
+from noclobber import cli, knowledge
 
 PROGRAMS = Path(__file__).resolve().parent / "programs"
 _MARKER = re.compile(r"#\s*expect:\s*([a-z-]+)")
@@ -34,7 +34,7 @@ class Outcome:
     def told(self) -> str:
         """For docs/proofs.md."""
         ends = [f"{worker} ends with `{end}`" for worker, end in (("A", self.a), ("B", self.b)) if end]
-        return "; ".join([f"`{self.state!r}`" if not isinstance(self.state, str) or self.state else "nothing", *ends])
+        return "; ".join([f"`{self.state!r}`", *ends])
 
 
 class Proof:
@@ -130,8 +130,22 @@ def found(text: str, name: str) -> list[tuple[str, int]]:
     return [(finding["name"], finding["line"]) for finding in document["findings"]]
 
 
+def rows(proofs: list[type[Proof]], versions: dict[str, str]) -> list[str]:
+    """The table of docs/proofs.md. `versions`: name of a store's class → what was run against."""
+    codes = {page.slug: page.code for page in knowledge.load().pages.values()}
+    found = []
+    for proof in sorted(proofs, key=lambda proof: (codes[proof.marker()[1]], proof.__name__)):
+        slug = proof.marker()[1]
+        cells = (
+            f"{codes[slug]} {slug}", proof.fix, proof.store.label, versions.get(proof.store.__name__, ""), f"[{proof.program}](../tests/proof/programs/{proof.program}.py)",
+            proof.asked, proof.before.told, proof.after.told,
+        )
+        found.append("| " + " | ".join(cell.replace("|", "\\|") for cell in cells) + " |")
+    return found
+
+
 def fixed(proof: type[Proof]) -> str:
     """What `noclobber check --fix --unsafe-fixes` makes of the program."""
     _, out, err = noclobber(proof.text(), f"{proof.program}.py", "--fix", "--unsafe-fixes")
-    assert out and out != proof.text(), f"nothing was fixed in {proof.program}.py: {err}"
+    assert out and out != proof.text(), f"nothing was fixed in {proof.program}.py: {err.partition(chr(10))[0]}"
     return out

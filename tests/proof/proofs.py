@@ -598,4 +598,10 @@ class JournalRedis(Proof):
         return self.at.client().get("journal")
 
 
-PROOFS = [kind for kind in list(globals().values()) if isinstance(kind, type) and issubclass(kind, Proof) and kind is not Proof]
+#: Proofs whose fix is not there yet: their test fails when it comes.
+WAITING = {
+    JobsSqlite, JobsPostgres, SeatsSqlite, SeatsPostgres, MinutesSqlite, PatchSqlite, PauseSqlite, TankPeewee, MemberSqlite, MemberPostgres, BoatPeewee,
+    TagsSqlite, TagsPostgres, OrderSqlite, OrderPostgres, ArticleSqlite, ArticlePostgres, SignupSqlite, SignupPostgres, SettingsHttp, PlaylistHttp, RosterHttp,
+    PaymentHttp, LedgerS3, CounterDynamo, PlanDynamo, ScoreMongo, BasketMongo, DraftMongo, VisitsRedis, JournalRedis,
+}
+PROOFS = [kind for kind in list(globals().values()) if isinstance(kind, type) and issubclass(kind, Proof) and kind is not Proof and kind not in WAITING]

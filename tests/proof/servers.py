@@ -35,11 +35,11 @@ def answers(port: int) -> bool:
     return False
 
 
-def wait_for(port: int, process: subprocess.Popen, log: Path) -> None:
-    """Until the port answers. Raises RuntimeError with the log's end when the server ends or takes too long."""
+def wait_for(port: int, process: subprocess.Popen, log: Path, ready: str) -> None:
+    """Until the port answers and the log has said `ready`. Raises RuntimeError with the log's end when the server ends or takes too long."""
     until = time.monotonic() + STARTING
     while time.monotonic() < until:
-        if answers(port):
+        if answers(port) and ready in log.read_text(errors="replace"):
             return
         if process.poll() is not None:
             break
@@ -48,12 +48,12 @@ def wait_for(port: int, process: subprocess.Popen, log: Path) -> None:
 
 
 @contextlib.contextmanager
-def running(command: list[str], port: int, folder: Path, **options: Any) -> Iterator[None]:
+def running(command: list[str], port: int, folder: Path, ready: str, **options: Any) -> Iterator[None]:
     log = folder / "log"
     with log.open("wb") as stream:
         process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=stream, stderr=subprocess.STDOUT, **options)
     try:
-        wait_for(port, process, log)
+        wait_for(port, process, log, ready)
         yield
     finally:
         process.terminate()
@@ -105,7 +105,7 @@ def postgres() -> Iterator[str]:
         port = free_port()
         settings = ("fsync=off", "listen_addresses=127.0.0.1", "unix_socket_directories=", "max_connections=40", "shared_buffers=16MB", "deadlock_timeout=200ms")
         command = [server, "-D", str(data), "-p", str(port), *(word for setting in settings for word in ("-c", setting))]
-        with running(command, port, folder, **options):
+        with running(command, port, folder, "ready to accept connections", **options):
             yield f"postgresql://proof@127.0.0.1:{port}/postgres"
 
 
@@ -129,7 +129,7 @@ def redis() -> Iterator[int]:
     with tempfile.TemporaryDirectory(prefix="noclobber-redis-") as text:
         port = free_port()
         command = [binary, "--bind", "127.0.0.1", "--port", str(port), "--save", "", "--appendonly", "no", "--dir", text]
-        with running(command, port, Path(text), cwd=text):
+        with running(command, port, Path(text), "eady to accept connections", cwd=text):
             yield port
 
 

@@ -7,8 +7,11 @@ from typing import Any
 
 import pytest
 import servers
-from proof import Proof, fixed, found, run
-from proofs import PROOFS
+from proof import PROGRAMS, Proof, fixed, found, rows, run
+from proofs import PROOFS, WAITING
+
+ROOT = Path(__file__).resolve().parents[2]
+ORDER = [*PROOFS, *sorted(WAITING, key=lambda proof: proof.__name__)]
 
 
 def opened(proof: type[Proof], folder: Path, serve: Callable[[str], Any]) -> Any:
@@ -18,26 +21,58 @@ def opened(proof: type[Proof], folder: Path, serve: Callable[[str], Any]) -> Any
         pytest.skip(str(error))
 
 
-@pytest.mark.parametrize("proof", PROOFS, ids=lambda proof: proof.__name__)
-class TestProof:
-    def test_without_the_fix(self, proof: type[Proof], tmp_path: Path, serve: Callable[[str], Any]) -> None:
-        line, slug = proof.marker()
-        assert found(proof.text(), f"{proof.program}.py") == [(slug, line)]
-        store = opened(proof, tmp_path, serve)
-        try:
-            outcome, met = run(proof, store, proof.text(), tmp_path)
-        finally:
-            store.close()
-        assert outcome == proof.before
-        assert met == proof.held, "both workers must have been between the read and the write at the same time"
+def ran(proof: type[Proof], text: str, folder: Path, serve: Callable[[str], Any]) -> tuple[Any, bool, str]:
+    """(outcome, whether both stood at the write at once, what it was run against)."""
+    store = opened(proof, folder, serve)
+    try:
+        return *run(proof, store, text, folder), store.version()
+    finally:
+        store.close()
 
-    def test_with_the_fix(self, proof: type[Proof], tmp_path: Path, serve: Callable[[str], Any]) -> None:
-        text = fixed(proof)
-        assert found(text, f"{proof.program}.py") == []
-        store = opened(proof, tmp_path, serve)
-        try:
-            outcome, met = run(proof, store, text, tmp_path)
-        finally:
-            store.close()
-        assert outcome == proof.after, text
-        assert met == (proof.held and proof.meets), text
+
+@pytest.mark.parametrize("proof", ORDER, ids=lambda proof: proof.__name__)
+def test_without_the_fix(proof: type[Proof], tmp_path: Path, serve: Callable[[str], Any], proven: dict) -> None:
+    line, slug = proof.marker()
+    assert found(proof.text(), f"{proof.program}.py") == [(slug, line)]
+    outcome, met, version = ran(proof, proof.text(), tmp_path, serve)
+    assert outcome == proof.before
+    assert met == proof.held, "both workers must have been between the read and the write at the same time"
+    proven[proof.__name__, False] = version
+
+
+@pytest.mark.parametrize("proof", PROOFS, ids=lambda proof: proof.__name__)
+def test_with_the_fix(proof: type[Proof], tmp_path: Path, serve: Callable[[str], Any], proven: dict) -> None:
+    text = fixed(proof)
+    assert found(text, f"{proof.program}.py") == []
+    outcome, met, version = ran(proof, text, tmp_path, serve)
+    assert outcome == proof.after, text
+    assert met == (proof.held and proof.meets), text
+    proven[proof.__name__, True] = version
+
+
+@pytest.mark.parametrize("proof", sorted(WAITING, key=lambda proof: proof.__name__), ids=lambda proof: proof.__name__)
+def test_a_fix_that_is_waited_for(proof: type[Proof]) -> None:
+    with pytest.raises(AssertionError, match="nothing was fixed"):
+        fixed(proof)
+        pytest.fail("there is a fix now: take the proof out of WAITING")
+
+
+def test_what_is_proven_was_lost_before() -> None:
+    for proof in ORDER:
+        assert proof.before != proof.after, proof.__name__
+
+
+def test_every_program_is_run() -> None:
+    assert {path.stem for path in PROGRAMS.glob("*.py")} == {proof.program for proof in ORDER}
+
+
+def test_the_page_lists_the_proofs(request: pytest.FixtureRequest) -> None:
+    """docs/proofs.md has a line for each proof, as the list has it; the versions are those of the machine that wrote it."""
+    if request.config.getoption("--proofs", default=""):
+        pytest.skip("the page is being written")
+    lines = [line for line in (ROOT / "docs" / "proofs.md").read_text(encoding="utf-8").split("\n") if line.startswith("| RMW")]
+    versions = {}
+    for proof in PROOFS:
+        versions.update((proof.store.__name__, line.split(" | ")[3]) for line in lines if line.split(" | ")[2] == proof.store.label)
+    assert lines == rows(PROOFS, versions), "run `python -m noclobber.dev proofs`"
+    assert all(versions[proof.store.__name__] for proof in PROOFS)

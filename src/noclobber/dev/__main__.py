@@ -1,5 +1,5 @@
 """For contributors: `print-trace FILE` (events, values and guards of each scope, as rules see them), `review PATH` (findings that nobody has
-read, with their code), `trust` (what was said of those that were read, into the pages)."""
+read, with their code), `trust` (what was said of those that were read, into the pages), `proofs` (docs/proofs.md, from a run of tests/proof)."""
 from __future__ import annotations
 
 import argparse
@@ -29,9 +29,15 @@ def main(argv: Sequence[str] | None = None) -> int:
     review.add_argument("--limit", type=int, default=0, help="at most so many")
     trust = commands.add_parser("trust", help="set `trust` in the pages from the labels; --check only says whether it is up to date")
     trust.add_argument("--check", action="store_true")
+    commands.add_parser("proofs", help="run tests/proof and write docs/proofs.md from the run")
     for command in (review, trust):
         command.add_argument("--labels", default=LABELS, help="default: rules/labels.jsonl of the checkout")
     args = cli.parse_args(argv)
+    if args.command == "proofs":
+        import subprocess
+
+        root = os.path.dirname(os.path.abspath(RULES))
+        return subprocess.call([sys.executable, "-m", "pytest", "-q", "tests/proof", "--proofs", os.path.join("docs", "proofs.md")], cwd=root)
     if args.command == "print-trace":
         return print_trace(args.file, args.function)
     if args.command == "new-rule":
