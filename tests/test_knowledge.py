@@ -545,7 +545,7 @@ def test_kinds_of_a_store(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     "table, line, kinds",
     [
-        ("store", 'run = ["f(sql: sql)"]', "begin conditional create delete lock read sql-run unlock write"),
+        ("store", 'run = ["f(sql: sql)"]', "conditional read sql-run write"),
         ("store", 'fetch = ["f()"]', "read"),
         ("store", 'read = ["f(key)"]', "key-read read record-read"),
         ("store", 'family = "http"\nread = ["f(key)"]', "http-read read record-read"),
@@ -559,20 +559,20 @@ def test_kinds_of_a_store(tmp_path: Path) -> None:
         (
             "store",
             'write = [{call = "f(key, payload)", always_conditional = true}]',
-            "conditional key-write precondition write",
+            "key-write write",
         ),
         ("store", 'write = ["f(key, payload, headers)"]', "key-write write"),
         (
             "store",
             'precondition_headers = ["If-Match"]\nwrite = ["f(key, payload, headers)"]',
-            "conditional key-write precondition write",
+            "key-write write",
         ),
         ("store", 'write = [{call = "f(key, payload)", kinds = ["read", "write"]}]', "read write"),
-        ("store", 'write = ["f(method, key, payload)"]', "conditional create delete effect key-read key-write precondition read record-read write"),
+        ("store", 'write = ["f(method, key, payload)"]', "create delete effect key-read key-write read record-read write"),
         (
             "store",
             'method_roles = {GET = "read", PUT = "write"}\nwrite = ["f(method, key, payload)"]',
-            "conditional key-read key-write precondition read record-read write",
+            "key-read key-write read record-read write",
         ),
         ("store", 'create = ["f(key, payload)"]', "create write"),
         (
@@ -598,7 +598,7 @@ def test_kinds_of_a_store(tmp_path: Path) -> None:
         (
             "orm",
             'run = ["f(statement)"]',
-            "begin conditional create delete lock orm-session-read read sql-run unlock write",
+            "conditional orm-session-read read sql-run write",
         ),
         ("orm", 'begin = ["f()"]', "begin orm-flush"),
         ("orm", 'check_exists = ["f()"]', "read"),
@@ -615,7 +615,7 @@ def test_kinds_of_a_store(tmp_path: Path) -> None:
         ("builder", 'start = ["x.f(table) -> update"]', "conditional sql-built sql-write write"),
         ("builder", 'start = ["x.f(table) -> delete"]', "conditional delete sql-built write"),
         ("builder", 'start = ["x.f(table) -> insert"]', "create write"),
-        ("builder", 'start = ["x.f(sql) -> text"]', "begin conditional create delete lock read unlock write"),
+        ("builder", 'start = ["x.f(sql) -> text"]', "conditional read write"),
         ("builder", 'lock = ["f()"]', "lock"),
         ("builder", 'upsert = ["f(set_: fields)"]', "conditional create write"),
         ("effect", 'call = ["f()"]', "effect"),

@@ -157,3 +157,22 @@ def test_the_order_of_the_questions_does_not_matter(tmp_path: Path) -> None:
             found[name] = (survey.triage(entry).roots, survey.triage(entry).kinds)
         answers.append(found)
     assert answers[0] == answers[1]
+
+
+def test_beyond_the_nearest_modules_the_order_does_not_matter(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A module that sees only a part of what its imports lead to sees the same part whoever was asked before."""
+    monkeypatch.setattr("noclobber.project.MAX_CLOSURE", 3)
+    monkeypatch.setattr("noclobber.survey.MAX_CLOSURE", 3)
+    load = "from shop.models import Item\ndef load(pk): return Item.objects.get(pk=pk)\n"
+    files = {"a": "from b import two\ndef one(pk): two(pk)\n", "b": "from c import three\ndef two(pk): three(pk)\n",
+             "c": "from d import four\ndef three(pk): four(pk)\n", "d": "from e import load\ndef four(pk):\n    item = load(pk)\n    item.n += 1\n    item.save()\n",
+             "e": load}
+    answers = []
+    for number, order in enumerate(("abcde", "edcba", "cadbe")):
+        project = tree(tmp_path / str(number), **files)
+        vocabulary = knowledge.load().vocabulary
+        survey = Survey(project, vocabulary, [page for page in knowledge.load().pages.values() if page.needs])
+        found = {name: survey.triage(project.entry(os.path.join(project.root, f"{name}.py"))) for name in order}
+        answers.append({name: (found[name].roots, found[name].kinds) for name in "abcde"})
+    assert answers[0] == answers[1] == answers[2]
+    assert answers[0]["d"][0] == ("four",)

@@ -220,8 +220,8 @@ def atoms(statements: str, vocabulary=VOCABULARY) -> str:
         ("if par == status.HTTP_409_CONFLICT: pass", "conflict"),
         ("if par == 'ItemConflictException': pass", "conflict"),
         ("match par:\n    case 409: pass", "conflict"),
-        ("par.load_row()", "read"),
-        ("store_row(1)", "write"),
+        ("par.load_row()", "accessor-read"),
+        ("store_row(1)", "accessor-write"),
         ("par.get_for_update()", "lock read"),
         ("par.unknown(expected_version=par)", "conditional witness"),
         ("par.unknown(expected_version=1)", ""),
@@ -684,5 +684,5 @@ def test_the_real_vocabulary():
     vocabulary = knowledge.load().vocabulary
     assert triage.KINDS == tables.TRIAGE_KINDS and triage.FAMILIES == tables.FAMILIES
     assert {kind for kinds in vocabulary.call_names.values() for kind in kinds} <= set(triage.KINDS)
-    got = run("def f(pk):\n    row = load_row(pk)\n    save_row(row)\n", "read write", vocabulary=vocabulary)
+    got = run("def f(pk):\n    row = load_row(pk)\n    save_row(row)\n", "accessor-read accessor-write", vocabulary=vocabulary)
     assert got.roots == ("f",)

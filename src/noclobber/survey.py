@@ -11,7 +11,7 @@ from __future__ import annotations
 import os
 from typing import Any, Iterable, Optional
 
-from noclobber.project import Entry, Project
+from noclobber.project import MAX_CLOSURE, Entry, Project
 from noclobber.triage import CARRIED, CONSTRUCTORS, READS, ROW_READS, ROW_WRITES, Atoms, Meaning, Outline, Triage, needs_of, outcome, settle, words_of
 
 #: How many imports away a class may be defined whose instances come into a module by a call or an attribute. Two cost twice as much and
@@ -35,6 +35,8 @@ class Survey:
         self._scopes: dict[str, tuple[str, ...]] = {}  # path → scopes of the module
         self._doors: dict[str, tuple[int, int]] = {}  # path → what the module opens: by its imports and classes, in all
         self._open: dict[str, int] = {}  # path → what it opens in all, and all that it leads to by imports and classes
+        #: path → modules that it sees, where these are not all that its imports lead to; what is settled for it is its own
+        self._sight: dict[str, frozenset[str]] = {}
         self._meanings: dict[int, Meaning] = {}
         self._atoms: dict[int, dict[Node, int]] = {}  # by doors
         self._kinds: dict[int, dict[Node, int]] = {}
@@ -71,13 +73,14 @@ class Survey:
         self._prepare(entry)
         doors = self._open[seen_from.path]
         nodes = [(entry.path, name) for name in self._scopes[entry.path]]
-        kinds = self._settle(doors, nodes)
+        sight = self._sight.get(seen_from.path)
+        kinds = self._settle(doors, nodes, sight and sight | {entry.path})
         return {name: words_of(kinds[path, name]) for path, name in nodes}
 
     # --- the fixpoint ----------------------------------------------------------------------------------------------------------
     def _settled(self, entry: Entry) -> dict[Node, int]:
         self._prepare(entry)
-        return self._settle(self._open[entry.path], [(entry.path, name) for name in self._scopes[entry.path]])
+        return self._settle(self._open[entry.path], [(entry.path, name) for name in self._scopes[entry.path]], self._sight.get(entry.path))
 
     def _prepare(self, entry: Entry) -> None:
         """Read the module and all that it leads to, and note what they open together."""
@@ -94,10 +97,12 @@ class Survey:
                 found.facts.forget()
             doors |= self._doors[found.path][0]
         self._open[entry.path] = doors | self._doors[entry.path][1]
+        if len(closure) >= MAX_CLOSURE:
+            self._sight[entry.path] = frozenset(found.path for found in closure)
 
-    def _settle(self, doors: int, wanted: list[Node]) -> dict[Node, int]:
-        """Kinds of nodes, and of all that they reach, where these doors are open."""
-        kinds = self._kinds.setdefault(doors, {})
+    def _settle(self, doors: int, wanted: list[Node], sight: Optional[frozenset[str]] = None) -> dict[Node, int]:
+        """Kinds of nodes, and of all that they reach, where these doors are open. `sight`: nothing is known of other modules."""
+        kinds = self._kinds.setdefault(doors, {}) if sight is None else {}
         atoms = self._atoms.setdefault(doors, {})
         fresh: dict[Node, dict[Node, int]] = {}
         known: dict[Node, int] = {}
@@ -106,11 +111,14 @@ class Survey:
             node = queue.pop()
             if node in fresh:
                 continue
-            if node not in self._held:  # of a module outside of what was read
+            if sight is not None and node[0] not in sight:
                 fresh[node], known[node] = {}, 0
                 continue
             own = fresh[node] = self._edges[node]
-            atoms[node] = known[node] = self._meaning(doors | self._doors[node[0]][1]).mask(*self._held[node])
+            held = atoms.get(node)
+            if held is None:
+                held = atoms[node] = self._meaning(doors | self._doors[node[0]][1]).mask(*self._held[node])
+            known[node] = held
             for target in own:
                 if target in kinds:
                     known[target] = kinds[target]

@@ -21,6 +21,7 @@ from unicodedata import normalize
 from weakref import WeakKeyDictionary
 
 from noclobber.knowledge.pairs import halves
+from noclobber.knowledge.reach import shape_of
 from noclobber.resolve import (ModuleIndex, Source, SourceError, absolute, cookie, dotted, dotted_text,
                                import_names)
 
@@ -39,6 +40,7 @@ _CHANGE, _REPLAY, _CONFLICT = _BIT["change"] | _BIT["row-change"], _BIT["replay"
 _OWN_CHANGE = _BIT["change"] | 1 << len(KINDS)  # `self.x = …`: of a row where the class may be a model
 _MAY_BE_MODEL = 1 << len(KINDS)
 _RECURSION = _REPLAY | _BIT["recursion"]
+_CONDITION = _BIT["conditional"] | _BIT["precondition"]
 _WITNESS = _BIT["conditional"] | _BIT["witness"]
 _GETTER, _SETTER = _BIT["accessor-read"], _BIT["accessor-write"]
 _MANAGER = _BIT["read"] | _BIT["orm-read"] | _BIT["record-read"]
@@ -96,10 +98,7 @@ _CALLS = {
                      "monotonic", "monotonic_ns", "perf_counter", "ulid", "ksuid", "nanoid"), "makekey"),
 }
 _CALL_PATTERNS = (("locking_reader", ("read", "lock")), ("lock_factory", ("lock",)), ("transaction", ("begin",)))
-#: Halves of accessor pairs: only asked for when a page needs such plain kinds.
-_ACCESSOR_PATTERNS = (("accessor_get", ("read",)), ("accessor_set", ("write",)),
-                      ("accessor_create", ("create", "write")), ("accessor_delete", ("delete", "write")),
-                      ("accessor_atomic", ("write",)))
+_CONDITION_NAMES = ("IFMATCH", "IFNONEMATCH")
 _CONFLICT_WORDS = ("CONFLICT", "PRECONDITION_FAILED", "_409", "_412")
 _CONFLICT_STRINGS = frozenset({"409", "412", "40001", "40P01"})
 _SCHEMA_KEYS = frozenset({"properties", "input_schema", "inputSchema", "parameters"})
@@ -155,11 +154,12 @@ class _Names:
         self.known = call_names.keys()
         #: what calls mean where every library is in reach: name → kinds
         self.everything = self.reach.everything() if self.reach is not None else None
-        self.all_kinds = self.everything.kinds if self.everything is not None else lambda name: call_names.get(name, ())
-        #: calls that the vocabulary knows without positional arguments: noted as `update=`
-        self.by_name = getattr(self.reach, "by_name", frozenset())
+        self.all_kinds = self.everything.kinds if self.everything is not None else lambda name: call_names.get(shape_of(name)[0], ())
+        #: names of calls whose positional arguments matter; names of arguments that have kinds (as of `Reach`)
+        self.shaped = getattr(self.reach, "shaped", frozenset())
+        self.keywords = getattr(self.reach, "keywords", frozenset())
         self.tables: dict[Any, dict[str, int]] = {}
-        self.patterns: tuple[dict[str, int], dict[str, int]] = ({}, {})
+        self.patterns: dict[str, int] = {}
         self.mentions: dict[str, int] = {}
         self.attributes: dict[str, int] = {}
         self.functions = getattr(vocabulary, "functions", None)
@@ -179,32 +179,33 @@ class _Names:
     def fits(self, group: str, name: str) -> bool:
         return (self.groups is None or group in self.groups) and self.match(group, name)
 
-    def table(self, calls: Any, accessors: bool) -> tuple[dict[str, int], Callable[[str], int]]:
+    def table(self, calls: Any) -> tuple[dict[str, int], Callable[[str], int]]:
         """(remembered masks, how to ask for another) of call names in files that reach `calls`; None: reach all."""
-        table = self.tables.get((calls, accessors))
+        table = self.tables.get(calls)
         if table is None:
             if len(self.tables) > 500:
                 self.tables.clear()
-            table = self.tables[calls, accessors] = {}
+            table = self.tables[calls] = {}
         kinds = self.all_kinds if calls is None else calls.kinds
 
         def ask(name: str) -> int:
-            mask = table[name] = _mask(kinds(name)) | self.pattern(name, accessors)
+            mask = table[name] = _mask(kinds(name)) | self.pattern(name)
             return mask
 
         return table, ask
 
-    def pattern(self, name: str, accessors: bool) -> int:
-        """Kinds of a call by its name alone, whatever the vocabulary says. `accessors`: those of pairs, too."""
-        if name.endswith("="):
+    def pattern(self, name: str) -> int:
+        """Kinds of a call by its name alone, whatever the vocabulary says."""
+        name = shape_of(name)[0]
+        if name.endswith("="):  # an argument's
             return 0
-        patterns = self.patterns[accessors]
+        patterns = self.patterns
         mask = patterns.get(name)
         if mask is None:
             mask = 0
             if name in _CALLS:
                 mask = _CHANGE if _CALLS[name] == "change" else _BIT[_CALLS[name]]
-            for group, kinds in (*_ACCESSOR_PATTERNS, *_CALL_PATTERNS) if accessors else _CALL_PATTERNS:
+            for group, kinds in _CALL_PATTERNS:
                 if self.fits(group, name):
                     mask |= _mask(kinds)
             patterns[name] = mask
@@ -236,19 +237,20 @@ class _Names:
             # an imported class of the library may be subclassed data's type: only lower-case names are taken for
             # modules
             found = module.islower() and name not in _CALLS and not self.functions(key) and not any(
-                self.fits(group, name) for group, _ in (*_ACCESSOR_PATTERNS, *_CALL_PATTERNS))
+                self.fits(group, name) for group, _ in _CALL_PATTERNS)
             self.standard[key] = found
         return found
 
     def mention(self, name: str) -> int:
-        """Kinds of a name that only stands there, or of a string that looks like one: conflicts."""
+        """Kinds of a name that only stands there, or of a string that looks like one: conflicts, conditional headers."""
         mask = self.mentions.get(name)
         if mask is None:
             upper = name.upper()
             conflict = self.fits("conflict_exception", name) or name in self.errors or any(
                 fnmatchcase(name, text) for text in self.error_globs) or any(
                 word in upper for word in _CONFLICT_WORDS) and (upper == name or "_" not in name)
-            mask = self.mentions[name] = _CONFLICT if conflict else 0
+            condition = upper.replace("_", "") in _CONDITION_NAMES  # `aiohttp.hdrs.IF_MATCH`
+            mask = self.mentions[name] = (_CONFLICT if conflict else 0) | (_CONDITION if condition else 0)
         return mask
 
     def keeps_records(self, name: str) -> bool:
@@ -348,9 +350,10 @@ def _scan(nodes: list, known: _Names, imports: tuple[dict[str, str], ...], self_
     part = _Part()
     mask = calls_seen = receivers = 0
     names, attrs, supers = part.names, part.attrs, part.supers
-    by_name = known.by_name
+    shaped, telling = known.shaped, known.keywords
     self_attrs, self_bases, self_stores = part.self_attrs, part.self_bases, part.self_stores
-    pairs: set[tuple[str, str]] = set()  # called methods of plain names
+    pairs: set[tuple[str, str, str]] = set()  # called methods of plain names: name, method, with its arguments' mark
+    chains: set[tuple[str, str]] = set()  # what is called or read somewhere below a plain name, which may be a package
     called = part.called
     functions: set[str] = set()  # plain names that are called
     bare: set[str] = set()  # names that stand alone
@@ -380,6 +383,8 @@ def _scan(nodes: list, known: _Names, imports: tuple[dict[str, str], ...], self_
             for keyword in node.keywords:
                 value = keyword.value
                 push(value)
+                if keyword.arg in telling:
+                    called.add(keyword.arg + "=")
                 if keyword.arg is None:
                     spreads = True
                 elif value.__class__ is not Constant:
@@ -390,14 +395,13 @@ def _scan(nodes: list, known: _Names, imports: tuple[dict[str, str], ...], self_
                 attr = func.attr
                 value = func.value
                 kind = value.__class__
-                if attr in by_name and (not node.args or node.args[0].__class__ is ast.Starred):
-                    called.add(attr + "=")
+                marked = attr + _arguments_mark(node) if attr in shaped else attr
                 if kind is Name:
                     if value.id == self_name:
                         self_attrs.add(attr)
-                        called.add(attr)
+                        called.add("." + marked)
                     else:
-                        pairs.add((value.id, attr))
+                        pairs.add((value.id, attr, marked))
                         attrs.add(attr)
                         names.add(value.id)
                     if attr in _MUTATORS:
@@ -406,7 +410,7 @@ def _scan(nodes: list, known: _Names, imports: tuple[dict[str, str], ...], self_
                 if kind is Constant or kind is ast.JoinedStr:  # ", ".join(…)
                     push(value)
                     continue
-                called.add(attr)
+                called.add("." + marked)
                 if attr in _MUTATORS:
                     mask |= _CHANGE
                 if kind is Call and value.func.__class__ is Name and value.func.id == "super":
@@ -423,6 +427,7 @@ def _scan(nodes: list, known: _Names, imports: tuple[dict[str, str], ...], self_
                     value = inner
                 if kind is Name:
                     names.add(value.id)
+                    chains.add((value.id, marked))
                 else:
                     push(value)
             elif kind is Name:
@@ -434,8 +439,6 @@ def _scan(nodes: list, known: _Names, imports: tuple[dict[str, str], ...], self_
                     if attr.__class__ is Constant and attr.value.__class__ is str:
                         attrs.add(attr.value)
                         called.add(attr.value)
-                        if attr.value in by_name:
-                            called.add(attr.value + "=")
                         self_attrs.add(attr.value)
                         if name == "setattr":
                             self_stores.add(attr.value)
@@ -454,9 +457,7 @@ def _scan(nodes: list, known: _Names, imports: tuple[dict[str, str], ...], self_
                 elif not new:
                     mask |= _OWN_CHANGE
             else:
-                called.add(attr)  # may be handed on: executor.submit(client.put, …)
-                if attr in by_name:
-                    called.add(attr + "=")
+                called.add("." + attr)  # may be handed on: executor.submit(client.put, …)
             if own:
                 self_attrs.add(attr)
                 continue
@@ -471,6 +472,7 @@ def _scan(nodes: list, known: _Names, imports: tuple[dict[str, str], ...], self_
                 value = inner
             if kind is Name:
                 names.add(value.id)
+                chains.add((value.id, attr))
             else:
                 push(value)
         elif kind is Constant:
@@ -606,21 +608,24 @@ def _scan(nodes: list, known: _Names, imports: tuple[dict[str, str], ...], self_
     for name in bare:
         for table in imports:
             if name in table:  # `from requests import get as fetch`
-                called.add(table[name].rpartition(".")[2])
-                if table[name].rpartition(".")[2] in by_name:
-                    called.add(table[name].rpartition(".")[2] + "=")
+                called.add("(" + table[name].rpartition(".")[2])
                 break
         else:
             if name in functions or name in _BUILTINS:
                 # `set(rows)` is no `redis.set(…)`, but `open(path)` may be in the vocabulary as a function
                 if name not in _BUILTINS or name in stale or name in shadows or known.builtin(name):
-                    called.add(name)
+                    called.add("(" + name)
     made_here = fresh - stale
     if len(imports) > 1:
         made_here -= imports[0].keys()
-    for name, attr in pairs:
+    for name, attr, marked in pairs:
         if name not in made_here and not (name in imports[-1] and known.plain(imports[-1][name], attr)):
-            called.add(attr)
+            called.add("." + marked)
+            if any(name in table for table in imports):  # a package's function, or a method of a class
+                called.add("(" + marked)
+    for name, marked in chains:
+        if any(name in table for table in imports):
+            called.add("(" + marked)
     table, unknown = known.mentions, known.mention
     for name in names:
         found = table.get(name)
@@ -636,6 +641,8 @@ def _scan(nodes: list, known: _Names, imports: tuple[dict[str, str], ...], self_
         for text in strings:
             if len(text) < 64 and (text in _CONFLICT_STRINGS or text.isidentifier()):
                 mask |= known.mention(text)
+                if text in telling:  # f(**{"nx": True})
+                    called.add(text + "=")
                 if spreads:  # f(**{"if_match": etag})
                     mask |= known.argument(text)
         for found in _SQL.finditer("\0".join(strings)):
@@ -658,6 +665,18 @@ def _scan(nodes: list, known: _Names, imports: tuple[dict[str, str], ...], self_
     part.words.update(stale, fresh, keywords, witnesses)
     part.mask = mask
     return part
+
+
+def _arguments_mark(node: Call) -> str:
+    """What the positional arguments are like, as `reach.Calls` knows it; "" where a `*x` may be anything."""
+    args = node.args
+    if not args:
+        return "="
+    if any(arg.__class__ is ast.Starred for arg in args):
+        return ""
+    if args[0].__class__ is Constant and args[0].value.__class__ is str:
+        return "'"
+    return "1" if len(args) == 1 and not node.keywords else "+"
 
 
 def _makes_fresh(func: ast.AST, imports: tuple[dict[str, str], ...], shadows: frozenset[str]) -> bool:
@@ -965,7 +984,8 @@ class Outline:
             own.update(dict.fromkeys(found, -1))
             mask = part.mask
             if getters:
-                mask |= (0 if getters.isdisjoint(part.called) else _GETTER) | (0 if setters.isdisjoint(part.called) else _SETTER)
+                called = {shape_of(call)[0] for call in part.called}
+                mask |= (0 if getters.isdisjoint(called) else _GETTER) | (0 if setters.isdisjoint(called) else _SETTER)
             if own.pop(name, 0):
                 mask |= _RECURSION
             atoms[name] = (mask, frozenset(part.called | {"[]"} if part.dunders & _SUBSCRIPTS else part.called))  # `store[key]` of a store that can be reached
@@ -974,7 +994,7 @@ class Outline:
 
     def pairs(self) -> tuple[set[str], set[str]]:
         """Calls of this file that are halves of an accessor pair by their names: those that read, those that write."""
-        called = set().union(*(part.called for part in self.scopes.values()))
+        called = {shape_of(call)[0] for part in self.scopes.values() for call in part.called}
 
         def keeps_records() -> bool:
             words = {target.rpartition(".")[2] for target in self.index.imports.values()}
@@ -1090,7 +1110,7 @@ class Meaning:
     def __init__(self, vocabulary: Any, doors: int, needs: list[int]) -> None:
         known = _names(vocabulary)
         calls = known.reach.table(doors) if known.reach is not None else known.everything
-        self._table, self._ask = known.table(calls, not needs or any(need & _OF_ACCESSORS for need in needs))
+        self._table, self._ask = known.table(calls)
 
     def mask(self, mask: int, called: Iterable[str]) -> int:
         """Kinds of a scope that holds these kinds and calls these names."""
@@ -1178,7 +1198,6 @@ _OF_STATEMENTS = _mask(_STATEMENT_KINDS)
 _OF_TEXTS = _mask(kind for kinds in _SQL_KINDS.values() for kind in kinds)
 #: Kinds that a call's name brings by itself.
 _OF_NAMES = _mask({*_CALLS.values(), *(kind for _, kinds in _CALL_PATTERNS for kind in kinds)}) & ~_OF_STATEMENTS
-_OF_ACCESSORS = _mask(kind for _, kinds in _ACCESSOR_PATTERNS for kind in kinds)
 
 
 def has_needle(data: bytes, vocabulary: Any, pages: Iterable[Any] = ()) -> bool:
@@ -1211,11 +1230,11 @@ def has_needle(data: bytes, vocabulary: Any, pages: Iterable[Any] = ()) -> bool:
         calls = known.reach.calls(words, words - named if named else words, words, None, text)
         if known.reach.versioned(text):
             mask |= _BIT["versioned"]
-        if needs and not any(need & (_OF_NAMES | _OF_ACCESSORS) for need in needs):
+        if needs and not any(need & _OF_NAMES for need in needs):
             called = known.reach.names(words)
-    table, ask = known.table(calls, not needs or any(need & _OF_ACCESSORS for need in needs))
+    table, ask = known.table(calls)
     if called is words:
-        called = words | {word + "=" for word in known.by_name & words}
+        called = words | {word + "=" for word in known.keywords & words}
     for word in called:
         found = table.get(word)
         mask |= ask(word) if found is None else found

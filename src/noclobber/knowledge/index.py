@@ -15,8 +15,8 @@ def index_entries(entries: list[dict], start: int = 0) -> dict[str, Any]:
 
     functions: dotted → places; function_globs: [(glob, places)]; methods: entry number → name → spec numbers; types:
     type → entry numbers; type_globs: [(glob, entry numbers)]; receivers: "_" name → places; names: [(glob, entry
-    number)]; calls: last name part → kinds. For `reach`: uses: last name part → (entry number, door, does it act on
-    rows, kinds); openers: one for each entry; gives: (entry number, door, last name part, literals, type).
+    number)]; calls: last name part → kinds. For `reach`: uses: last name part, or `keyword=` → (entry number, door, does it
+    act on rows, kinds, shapes of calls that do not fit); openers: one for each entry; gives: (entry number, door, last name part, literals, type).
     """
     functions: dict[str, list] = {}
     function_globs: dict[str, list] = {}
@@ -65,11 +65,14 @@ def index_entries(entries: list[dict], start: int = 0) -> dict[str, Any]:
                 calls.setdefault(last, set()).update(kinds)
             if kinds and (last.isidentifier() or last == "*"):
                 rows = entry["kind"] == "orm" and _is_of_rows(spec)
-                # `update=`: known for calls without positional arguments only
-                key = last + "=" if takes_names_only(spec[1][1]) else last
                 if last in ("__getitem__", "__setitem__", "__delitem__"):  # `store[key]`
-                    uses.setdefault("[]", []).extend((number, door, rows, sorted(kinds)) for door in doors)
-                uses.setdefault(key, []).extend((number, door, rows, sorted(kinds)) for door in doors)
+                    uses.setdefault("[]", []).extend((number, door, rows, sorted(kinds), "") for door in doors)
+                # What only an argument by name can bring stands at that name: `get(…, with_for_update=True)`.
+                keywords = _optional_keywords(spec)
+                plain = kinds_of(entry, _without(spec, keywords)) if keywords else kinds
+                for name in keywords if plain != kinds else ():
+                    uses.setdefault(name + "=", []).extend((number, door, rows, sorted(kinds - plain), "") for door in doors)
+                uses.setdefault(last, []).extend((number, door, rows, sorted(plain), _misfits(entry, spec, door)) for door in doors)
             returns = spec[1][2] or (f"{entry['kind']}:{entry['id']}" if op in ("make", "made_by") else "")
             if returns:
                 literals = _literals(spec)
@@ -135,6 +138,33 @@ def _is_of_rows(spec: tuple) -> bool:
     return op in _OF_ROWS
 
 
+#: Roles that change what a call is, so that its plain form is less.
+_AT_KEYWORDS = frozenset({"lock", "precondition", "create_only", "ttl"})
+
+
+def _optional_keywords(spec: tuple) -> list[str]:
+    """Names of the parameters with a role that can be given by name only, and need not be given."""
+    return [name for name, role, kind, _, literal in spec[1][1] if role in _AT_KEYWORDS and kind == "kw" and literal is ...]
+
+
+def _without(spec: tuple, names: list[str]) -> tuple:
+    op, (name, params, returns, text), settings = spec
+    return op, (name, tuple(param for param in params if param[0] not in names), returns, text), settings
+
+
+def _misfits(entry: dict, spec: tuple, door: str) -> str:
+    """The shapes of calls that a spec does not fit, as the walk binds them (see `reach.Calls`)."""
+    op, (_, params, _, _), _ = spec
+    found = "(" if not door else "." if door != "_" else ""
+    if takes_names_only(params):
+        found += "+'1"
+    elif entry["kind"] == "orm" and op in ("load", "many") and params and params[0][1] == "table":
+        found += "'"  # a text is no entity: `session.get("cart")` of a web framework
+        if op == "load" and len(params) > 1 and params[1][1] == "ident" and params[1][3] is ...:
+            found += "1"
+    return found
+
+
 def _literals(spec: tuple) -> list[str]:
     """Texts that the file must hold for the call to fit."""
     return sorted(
@@ -176,7 +206,7 @@ _WRITING = {
 }
 _KINDS: dict[str, tuple[str, ...]] = {
     **_WRITING,
-    "run": ("read", "write", "conditional", "create", "delete", "lock", "unlock", "begin", "sql-run"),
+    "run": ("read", "write", "conditional", "sql-run"),  # the text says the rest, where it stands
     "read": ("read",),
     "fetch": ("read",),
     "load": ("read",),
@@ -218,8 +248,7 @@ _KINDS_OF_START = {
     "update": ("write", "conditional", "sql-write", "sql-built"),
     "delete": ("delete", "write", "conditional", "sql-built"),
     "insert": ("create", "write"),
-    # the statement's own text says what it does; whoever runs it has `sql-run`
-    "text": tuple(kind for kind in _KINDS["run"] if kind != "sql-run"),
+    "text": ("read", "write", "conditional"),  # its own text says the rest; whoever runs it has `sql-run`
 }
 _UNKNOWN_START = ("read", "write", "conditional", "sql-read", "sql-write", "sql-built", "orm-read", "record-read")
 #: Lists of `[[orm]]` that act on a row or on a query made before, whoever made it: no session is called.
@@ -240,10 +269,8 @@ def kinds_of(entry: dict, spec: tuple) -> frozenset[str]:
     if "lock" in roles:
         kinds.add("lock")
     if op in _WRITING:
-        headers = "headers" in roles and (fields.get("precondition_headers") or fields.get("create_headers"))
-        if (
+        if (  # a header is conditional by its text, where that stands
             roles & {"precondition", "filter", "create_only"}
-            or headers
             or settings.get("conflict")
             or settings.get("always_conditional")
             or fields.get("always_conditional")
@@ -258,8 +285,6 @@ def kinds_of(entry: dict, spec: tuple) -> frozenset[str]:
         verbs = fields.get("method_roles") or dict.fromkeys(("read", "write", "create", "delete", "effect"))
         by_verb = set(verbs.values() if fields.get("method_roles") else verbs)
         kinds |= by_verb
-        if "write" in kinds:
-            kinds.add("conditional")
     if kind == "store":
         kinds |= _kinds_of_family(op, settings.get("family") or fields.get("family") or "key", by_verb, kinds)
     if kind == "orm":

@@ -21,12 +21,22 @@ _ANY = 1  # bit of the calls that are known whatever the receiver
 _MAX_REMEMBERED = 50_000  # words
 
 
+#: Marks of a call's shape. The first is how the name is reached: `.get` of a value, `(get` a function by its name. The
+#: last tells its positional arguments: `=` none, `'` a literal text first, `1` one alone, `+` others. A name without a
+#: mark may be anything: it was handed on, decorates, is entered.
+_FIRST, _LAST = ".(", "='1+"
+
+
 class Calls:
-    """What call names mean in the files that have the same doors open."""
+    """What call names mean in the files that have the same doors open.
+
+    A name is asked for with the shape of its call around it: `.get'`, `(open+`, `update`; `with_for_update=` without a first
+    mark is an argument given by that name.
+    """
 
     __slots__ = ("_uses", "_open", "_units", "_found")
 
-    def __init__(self, uses: dict[str, list[tuple[int, frozenset[str]]]], open_: int, units: int) -> None:
+    def __init__(self, uses: dict[str, list[tuple[int, frozenset[str], str]]], open_: int, units: int) -> None:
         self._uses = uses
         self._open = open_
         self._units = bool(units & open_)
@@ -36,14 +46,22 @@ class Calls:
         found = self._found.get(name)
         if found is None:
             kinds: set[str] = set()
-            for uses in (self._uses.get(name, ()), self._uses.get("*", ())):
-                for doors, own in uses:
-                    if doors & self._open:
+            bare, marks = shape_of(name)
+            for uses in (self._uses.get(bare, ()), self._uses.get("*", ())):
+                for doors, own, misfits in uses:
+                    if doors & self._open and not (misfits and any(mark in misfits for mark in marks)):
                         kinds |= own
             if not self._units:
                 kinds -= _OF_UNITS
             found = self._found[name] = frozenset(kinds)
         return found
+
+
+def shape_of(name: str) -> tuple[str, str]:
+    """(name, marks) of a call name as `Calls` is asked for it; an argument's name keeps its `=`."""
+    if name[:1] not in _FIRST or not name:
+        return name, ""
+    return (name[1:-1], name[0] + name[-1]) if name[-1] in _LAST else (name[1:], name[0])
 
 
 class Reach:
@@ -111,14 +129,14 @@ class Reach:
                     if number not in gone:
                         types[type_] = types.get(type_, 0) | self._bit(f"#{number}")
         self._gives: list[tuple[int, str, tuple[str, ...], int]] = []  # door, word, texts → what it opens
-        self._uses: dict[str, list[tuple[int, frozenset[str]]]] = {}
+        self._uses: dict[str, list[tuple[int, frozenset[str], str]]] = {}
         for name, uses in index["uses"].items():
             own = self._uses[name] = []
-            for number, door, of_rows, kinds in uses:
+            for number, door, of_rows, kinds, misfits in uses:
                 if number in gone:
                     continue
                 bits = self._door(number, door)
-                own.append((bits | bits << 1 if of_rows and not door else bits, frozenset(kinds)))
+                own.append((bits | bits << 1 if of_rows and not door else bits, frozenset(kinds), misfits))
                 rows = self._bit(f"#{number}") << 1
                 if rows & self._of_rows and door:  # what such a function loads is a row
                     self._gives.append((bits, name if door == "_" else "", (), rows))
@@ -129,8 +147,10 @@ class Reach:
             if number not in gone and target:
                 self._gives.append((self._door(number, door), last if door == "_" else "", tuple(texts), target))
         self._gives = list(dict.fromkeys(self._gives))
-        #: calls that are known without positional arguments only: asked for as `update=`
-        self.by_name = frozenset(name[:-1] for name in self._uses if name.endswith("="))
+        #: names whose calls mean different things by their positional arguments
+        self.shaped = frozenset(name for name, uses in self._uses.items() if any(misfits.strip(_FIRST) for _, _, misfits in uses))
+        #: names of arguments that bring kinds
+        self.keywords = frozenset(name[:-1] for name in self._uses if name.endswith("="))
         self._markers = tuple(dict.fromkeys(markers))
 
     def _bit(self, key: str) -> int:
@@ -219,7 +239,7 @@ class Reach:
 
     def names(self, words: Set[str]) -> Set[str]:
         """Those of the words that are names of calls, as they are asked for."""
-        return self._uses.keys() & words | {name + "=" for name in self.by_name & words}
+        return self._uses.keys() & words | {name + "=" for name in self.keywords & words}
 
     def calls(
         self, imports: Set[str], words: Set[str], attributes: Set[str], bases: Iterable[str] | None, text: str

@@ -110,6 +110,11 @@ class Signature(Record):
         """Return the first parameter of that role."""
         return next((param for param in self.params if param.role == role), None)
 
+    def requires(self, role: str) -> bool:
+        """Must a call give a positional argument of that role?"""
+        param = self.param(role)
+        return param is not None and param.kind in ("pos", "posonly") and param.default is NOTHING
+
     def bind(
         self,
         args: Sequence[Any],

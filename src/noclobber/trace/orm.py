@@ -970,7 +970,10 @@ class Orm(Models, Builders):
             value = self.values.make(entity.origins, query=Query((spec.entry.kind, spec.entry.id), "select", (entity,)),
                                      flags=receiver.flags & _KEEP if receiver is not None else NOTHING)
         query = value.query
-        for _, ident in bound.by_role.get("ident", ()):
+        idents = bound.by_role.get("ident", ())
+        if not idents and spec.signature.requires("ident"):
+            return None  # `cache.get(entry)`
+        for _, ident in idents:
             query = query._replace(filters=query.filters + (("pk", "=", self.flat(state, ident)),))
         filters = [(name, v) for name, v in bound.by_role.get("filter", ())]
         for name, v in list(filters):
