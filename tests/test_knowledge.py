@@ -559,7 +559,7 @@ def test_kinds_of_a_store(tmp_path: Path) -> None:
         (
             "store",
             'write = [{call = "f(key, payload)", always_conditional = true}]',
-            "key-write write",
+            "conditional key-write precondition write",
         ),
         ("store", 'write = ["f(key, payload, headers)"]', "key-write write"),
         (
