@@ -35,8 +35,6 @@ class Vocabulary:
     call_names = {name: frozenset(kinds.split()) for name, kinds in CALLS.items()}
     pattern_groups = {
         "conflict_exception": ["*Conflict*", "Stale*"],
-        "accessor_get": ["load_*"],
-        "accessor_set": ["store_*"],
         "transaction": ["*transaction*"],
         "locking_reader": ["*_for_update"],
         "lock_factory": ["*_mutex"],
@@ -220,8 +218,6 @@ def atoms(statements: str, vocabulary=VOCABULARY) -> str:
         ("if par == status.HTTP_409_CONFLICT: pass", "conflict"),
         ("if par == 'ItemConflictException': pass", "conflict"),
         ("match par:\n    case 409: pass", "conflict"),
-        ("par.load_row()", "accessor-read"),
-        ("store_row(1)", "accessor-write"),
         ("par.get_for_update()", "lock read"),
         ("par.unknown(expected_version=par)", "conditional witness"),
         ("par.unknown(expected_version=1)", ""),
@@ -619,7 +615,6 @@ def test_twins_have_the_same_root(text):
         (b"x = 'update t'", True),
         (b"# select\n", True),
         (b"x = 'selection'", False),
-        (b"x.load_it()", True),
         (b"f(expected_v=1)", True),
         (b"uuid4()", True),
         (b"setattr(a, b, c)", True),

@@ -131,7 +131,7 @@ class Survey:
     def _meaning(self, doors: int) -> Meaning:
         found = self._meanings.get(doors)
         if found is None:
-            found = self._meanings[doors] = Meaning(self.vocabulary, doors, self.needs)
+            found = self._meanings[doors] = Meaning(self.vocabulary, doors)
         return found
 
     def _graph(self, entry: Entry) -> None:

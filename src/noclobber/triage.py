@@ -1094,7 +1094,7 @@ def roots(source: Source, tree: ast.Module, index: ModuleIndex, vocabulary: Any,
     """
     outline = read(tree, index, vocabulary)
     needs = needs_of(pages)
-    meaning = Meaning(vocabulary, outline.prepare(source)[1], needs)
+    meaning = Meaning(vocabulary, outline.prepare(source)[1])
     held, edges = outline.graph()
     atoms = {name: meaning.mask(*own) for name, own in held.items()}
     kinds = dict(atoms)
@@ -1107,7 +1107,7 @@ def roots(source: Source, tree: ast.Module, index: ModuleIndex, vocabulary: Any,
 class Meaning:
     """What calls mean where some doors of the vocabulary are open."""
 
-    def __init__(self, vocabulary: Any, doors: int, needs: list[int]) -> None:
+    def __init__(self, vocabulary: Any, doors: int) -> None:
         known = _names(vocabulary)
         calls = known.reach.table(doors) if known.reach is not None else known.everything
         self._table, self._ask = known.table(calls)
