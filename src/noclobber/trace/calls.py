@@ -181,6 +181,10 @@ class Calls:
                 return self.call_class_attribute(ref[1], name, receiver, args, node, state)
             if ref[0] == "column":
                 return self.column_method(receiver, name, args)
+            if ref[0] == "transaction" and name.startswith("__"):
+                done = self.transaction_method(receiver, name, node, state)
+                if done is not None:
+                    return done
         if receiver.query is not None:
             return self.query_method(receiver, name, args, node, state)
         if self.is_path(receiver):
@@ -821,7 +825,7 @@ class Calls:
         if self.vocabulary.match("locking_reader", name):
             lock = self.event(LockEvent, node, state)
             lock.lock = Lock("pattern", lock.n, "tx")
-            state.held |= {lock.lock}
+            self.take(lock.lock, state)
             return self.values.replace(result, flags=result.flags | {"locked"})
         if self.vocabulary.match("advisory_call", name):
             return self.values.replace(result, flags=result.flags | {"advisory"})
@@ -887,6 +891,7 @@ class Calls:
         elif bundle is None:
             inner.keywords = [(k, a) for k, a in args.keywords if a.value is not func]
         later = state.copy()
+        later.freed |= later.held
         later.held = NOTHING
         saved = self.collectors, self.regions, self.handling, self.handling_writes
         self.collectors, self.regions, self.handling, self.handling_writes = [], [], [], []
@@ -917,7 +922,7 @@ class Calls:
                     before = state.held
 
                     def drop(left: State, before: frozenset = before) -> None:
-                        left.held &= before
+                        self.left_block(before, left)
 
                     bound = self.call_scope(method, Arguments(), expression, state, manager)
                     end = self.leaving(inside, state, bound, drop)
@@ -949,7 +954,7 @@ class Calls:
         before = state.held
 
         def leave(left: State) -> None:
-            left.held &= before
+            self.left_block(before, left)
 
         thrown: list = []  # states in which the block is left by an exception
 

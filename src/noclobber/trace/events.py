@@ -65,7 +65,8 @@ class Precondition(NamedTuple):
 
 class Context(NamedTuple):
     """loops: ids of the open loops and retry regions, outermost first; control: origins of the tests that decide that the
-    event is reached; held: locks certainly held; calls: call sites from the root down to the event's function; unseen: conditional writes and deletes
+    event is reached; held: locks certainly held; freed: row locks that
+    some way here has given back; calls: call sites from the root down to the event's function; unseen: conditional writes and deletes
     on the way here whose outcome nobody has looked at."""
 
     loops: tuple = ()
@@ -73,6 +74,7 @@ class Context(NamedTuple):
     held: frozenset = NOTHING
     calls: tuple = ()
     unseen: frozenset = NOTHING
+    freed: frozenset = NOTHING
 
 
 class Event:

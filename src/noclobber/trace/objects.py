@@ -51,17 +51,18 @@ _SETS = ("env", "heap")
 class State:
     """What holds on one path.
 
-    env: {name: Value}; heap: {object id: Obj}; held: locks certainly held (must); won / lost: writes that some way here has seen accepted / refused (may);
+    env: {name: Value}; heap: {object id: Obj}; held: locks certainly held (must); freed: row locks given back (may); won / lost: writes that some way here has seen accepted / refused (may);
     unchecked: writes whose outcome has not been looked at (may); done: effects, reads and writes passed (may), for retry scopes;
     control: origins of the tests passed so far in the open branches.
     """
 
-    __slots__ = ("env", "heap", "held", "won", "lost", "unchecked", "done", "control", "_own_env", "_own_heap")
+    __slots__ = ("env", "heap", "held", "freed", "won", "lost", "unchecked", "done", "control", "_own_env", "_own_heap")
 
     def __init__(self) -> None:
         self.env: dict[str, Value] = {}
         self.heap: dict[int, Obj] = {}
         self.held: frozenset = NOTHING
+        self.freed: frozenset = NOTHING
         self.won: frozenset = NOTHING
         self.lost: frozenset = NOTHING
         self.unchecked: frozenset = NOTHING
@@ -107,7 +108,7 @@ class State:
         other._own_env = other._own_heap = self._own_env = self._own_heap = False
 
     def equals(self, other: State) -> bool:
-        if self.held != other.held or self.won != other.won or self.lost != other.lost or self.unchecked != other.unchecked or self.done != other.done:
+        if self.held != other.held or self.freed != other.freed or self.won != other.won or self.lost != other.lost or self.unchecked != other.unchecked or self.done != other.done:
             return False
         if self.env is not other.env and self.env != other.env:
             return False
@@ -171,6 +172,7 @@ def join_states(values: Values, states: list) -> Optional[State]:
             if heap is not None:
                 result.heap, result._own_heap = heap, True
         result.held &= other.held
+        result.freed |= other.freed
         result.won |= other.won
         result.lost |= other.lost
         result.unchecked |= other.unchecked

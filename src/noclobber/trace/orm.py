@@ -621,10 +621,10 @@ class Orm(Models, Builders):
             event.lock = Lock("pattern" if "pattern" in query.flags else "row", event.n, "tx", record, event.n)
             if "needs-transaction" in query.flags and not open_:
                 event.outside = "none"
-            state.held |= {event.lock}
+            self.take(event.lock, state)
         if "locked" in value.flags:
             event.lock = Lock("pattern", event.n, "tx", record, event.n)
-            state.held |= {event.lock}
+            self.take(event.lock, state)
         event.cached = not core and columns is None and "fresh" not in query.flags and self.has_identity_map(query)
         if how == "scalar":
             return self.values.origin(Origin("read", event.n))
@@ -940,7 +940,7 @@ class Orm(Models, Builders):
         flags = obj.session.flags if obj.session is not None else NOTHING
         if locked and not flags & {"sqlite", "autocommit"}:
             event.lock = Lock("row", event.n, "tx", record, event.n)
-            state.held |= {event.lock}
+            self.take(event.lock, state)
         names = None
         for _, value in bound.by_role.get("columns", ()):
             known = self.known_items(value, state)

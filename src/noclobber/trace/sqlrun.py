@@ -277,7 +277,7 @@ class SqlRunner:
                 event.outside = "autocommit"  # given back with its own statement
             else:
                 event.lock = Lock("row", event.n, "tx", record, event.n)
-                state.held |= {event.lock}
+                self.take(event.lock, state)
         if statement.open_tail:
             event.cached = False
         # InnoDB's REPEATABLE READ: until the transaction ends every plain SELECT answers from the snapshot of the first one.

@@ -74,12 +74,29 @@ class Transactions(KeyLocks):
         if token is not None:
             state.held -= {token}
         if not any(lock.kind in ("atomic", "serializable", "unit") and lock.scope == "block" for lock in state.held):
-            self.release(state, "tx")
+            # A row lock from before the block is of a transaction further out, which a caller has opened.
+            self.release(state, "tx", token.n if token is not None else -1)
             if token is not None:
                 self.span_ends(self.trace.events[token.n], state, well)
 
-    def release(self, state: State, scope: str) -> None:
-        state.held = frozenset(lock for lock in state.held if lock.scope != scope)
+    def release(self, state: State, scope: str, since: int = -1) -> None:
+        """since: only what was taken after this event."""
+        gone = frozenset(lock for lock in state.held if lock.scope == scope and (lock.n > since or lock.kind != "row"))
+        state.held -= gone
+        state.freed |= gone
+
+    def take(self, lock: Lock, state: State) -> None:
+        """A lock that was taken until the transaction ends."""
+        state.held |= {lock}
+        state.freed -= {lock}
+
+    def left_block(self, before: frozenset, left: State) -> None:
+        """A block of the project's own context manager is left: what it opened is closed, and row locks go with its transaction."""
+        opened = [lock for lock in left.held - before if lock.scope != "tx"]
+        left.held -= frozenset(opened)
+        for token in opened:
+            if token.kind in ("atomic", "serializable", "unit") and token.scope == "block":
+                self.close_transaction(token, left)
 
     def hold_isolation(self, flag: str, base: Value, node: Any, state: State) -> None:
         if flag == "serializable" or (flag == "repeatable" and self.repeatable_guards(base)):
@@ -152,8 +169,10 @@ class Transactions(KeyLocks):
         for decorator in getattr(definition, "decorators", ()):
             called = isinstance(decorator, ir.Call)
             name = self.static_name(decorator.func if called else decorator)
-            if not name:
-                continue
+            if not name or self.is_own_function(name) or self.ask.dotted(name) is not None:
+                if called and self.is_own_context(decorator, state):
+                    found.append((decorator, None, "own", NOTHING))
+                continue  # what a wrapper does is seen where the function is called through it
             spec = self.transaction_spec(name)
             flags = NOTHING
             if spec is not None and called:
@@ -164,13 +183,29 @@ class Transactions(KeyLocks):
             last = name.rsplit(".", 1)[-1]
             if spec is not None:
                 found.append((decorator, spec, "", flags))
-            elif self.is_own_function(name) or self.ask.dotted(name) is not None:
-                continue  # what it does is seen where the function is called through it
             elif self.vocabulary.match("transaction", last) or last in ("commit_on_success",):
                 found.append((decorator, None, "", flags))
             elif self.vocabulary.match("lock_factory", last):
                 found.append((decorator, None, "pattern", flags))
         return found
+
+    def is_own_context(self, decorator: Any, state: State) -> bool:
+        """Does a called decorator of the project give a context manager: a generator's, a `ContextDecorator`, a transaction that it returns?"""
+        try:
+            ref = self.eval(decorator.func, state.copy()).ref
+            if ref is None or ref[0] not in ("function", "class"):
+                return False
+            if ref[0] == "class":
+                return ref[1].method("__enter__") is not None and any(base.rsplit(".", 1)[-1] == "ContextDecorator" for base in ref[1].library_bases())
+            if ref[1].is_context_manager:
+                return True
+            kinds = ref[1].kinds
+            if ref[1].info.end - ref[1].info.start > _SHORT or kinds is not None and not kinds & {"begin", "lock"}:
+                return False
+            made = self.eval(decorator, state.copy()).ref
+        except Dead:
+            return False
+        return made is not None and made[0] in ("contextmanager", "transaction")
 
     def is_own_function(self, name: str) -> bool:
         found = self.ask.name(self.frames[-1].scope.module, name) if self.frames and "." not in name else None
@@ -180,6 +215,17 @@ class Transactions(KeyLocks):
         """Run a function's body inside the transactions and locks that its decorators hold."""
         if not contexts:
             return body(state)
+        first = next((place for place, context in enumerate(contexts) if context[2] == "own"), len(contexts))
+        if first < len(contexts):
+            decorator, rest, innermost = contexts[first][0], contexts[first + 1:], body
+            contexts = contexts[:first]
+
+            def body(inner: State) -> Optional[State]:
+                return self.enter_context(definition, decorator, self.eval(decorator, inner), inner,
+                                          lambda within, _: self.in_contexts(definition, rest, frame, innermost, within))
+
+            if not contexts:
+                return body(state)
         entry = state.copy()
         held: list = []
         for decorator, spec, kind, flags in contexts:
@@ -254,6 +300,20 @@ class Transactions(KeyLocks):
     def op_unlock(self, spec: Any, bound: Any, receiver: Optional[Value], args: Any, node: Any, state: State, doubt: str) -> Value:
         self.release(state, "session")
         return self.values.none
+
+    def transaction_method(self, receiver: Value, name: str, node: Any, state: State) -> Optional[Value]:
+        """`tx = transaction.atomic(); tx.__enter__() … tx.__exit__(…)` of a class that holds one."""
+        if name in ("__enter__", "__aenter__"):
+            spec = receiver.ref[1]
+            event = self.event(Begin, node, state, "entered", label=spec.signature.last + "()" if hasattr(spec, "signature") else self.words(receiver))
+            state.held |= {self.transaction_token(spec if hasattr(spec, "entry") else None, event.n, receiver.flags)}
+            return receiver
+        if name in ("__exit__", "__aexit__"):
+            opened = [lock for lock in state.held if lock.kind in ("atomic", "serializable", "unit") and lock.scope == "block"]
+            if opened:
+                self.close_transaction(max(opened, key=lambda lock: lock.n), state)
+            return self.values.none
+        return None
 
     def library_context(self, node: Any, expression: Any, manager: Value, state: State, inside: Callable) -> Any:
         ref = manager.ref
@@ -351,6 +411,10 @@ class Transactions(KeyLocks):
             if answer != "yes":
                 self.rethrow(raised, names, cause)
         return join_states(self.values, ends)
+
+
+#: Lines of a helper that only returns a transaction.
+_SHORT = 15
 
 
 def _lock_kind(spec: Any) -> str:

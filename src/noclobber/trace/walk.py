@@ -265,7 +265,7 @@ class Walker(Evaluator, Calls, Stores, TimeLimits, Tools, Swallows, Refiner):
         return Site(frame.excerpt, node.at if node is not None else None, frame.function, frame.scope.path)
 
     def context(self, state: State) -> Context:
-        return Context(tuple(r.id for r in self.regions), state.control, state.held, self.frames[-1].calls, state.unchecked)
+        return Context(tuple(r.id for r in self.regions), state.control, state.held, self.frames[-1].calls, state.unchecked, state.freed)
 
     def event(self, cls: type, node: Any, state: State, *extra: Any, **fields: Any) -> Event:
         """The event of this site; made on first sight, its facts joined on later rounds. `extra` tells apart several at one node."""
@@ -280,7 +280,8 @@ class Walker(Evaluator, Calls, Stores, TimeLimits, Tools, Swallows, Refiner):
             for name, value in fields.items():
                 setattr(found, name, value)
             return found
-        found.ctx = found.ctx._replace(control=found.ctx.control | context.control, held=found.ctx.held & context.held, unseen=found.ctx.unseen | context.unseen)
+        found.ctx = found.ctx._replace(control=found.ctx.control | context.control, held=found.ctx.held & context.held, unseen=found.ctx.unseen | context.unseen,
+                                      freed=found.ctx.freed | context.freed)
         for name, value in fields.items():
             old = getattr(found, name)
             if isinstance(value, Value) and isinstance(old, Value):
@@ -642,6 +643,7 @@ class Walker(Evaluator, Calls, Stores, TimeLimits, Tools, Swallows, Refiner):
         again.env, again._own_env = outer.env, False
         again.done = outer.done
         again.won = again.lost = NOTHING
+        again.freed = outer.freed | inner.freed | (inner.held - outer.held)
         again.held = outer.held
         return again
 

@@ -66,7 +66,7 @@ def _overlap(a: Value, b: Value) -> bool:
 
 def _guarded(trace: Trace, read: Read, write: Write) -> bool:
     held = read.ctx.held & write.ctx.held
-    return any(lock.kind in GUARDS for lock in held) or read.lock is not None and read.lock in write.ctx.held
+    return any(lock.kind in GUARDS for lock in held) or read.lock is not None and read.lock not in write.ctx.freed
 
 
 def _doubts(read: Read, write: Write) -> frozenset:

@@ -91,6 +91,8 @@ def guard_between(trace: Trace, read: Read, write: Event, change: Optional[Event
         if lock.kind == "optimistic" and lock.record is not None and same_record(lock.record, read.record) == NO:
             continue  # WATCH of another key
         return lock
+    if read.lock is not None and read.lock.kind in GUARDS and read.lock not in write.ctx.freed and (change is None or read.lock not in change.ctx.freed):
+        return read.lock  # taken with the read, wherever that was reached, and never given back
     return None
 
 

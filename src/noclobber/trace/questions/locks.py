@@ -51,7 +51,7 @@ def stale_lock(trace: Trace, source: Optional[Read], write: Write, change: Optio
     loading = loaded_by(trace, change) or source if isinstance(change, Change) else source
     of_row = loading.record if isinstance(loading, Read) else record
     held = write.ctx.held | (frozenset(lock for lock in change.ctx.held if lock.scope == "tx") if write.unit and change is not None else frozenset())
-    if source is not None and source.lock is not None and source.lock.kind == "row" and source.lock not in held:
+    if source is not None and source.lock is not None and source.lock.kind == "row" and source.lock in write.ctx.freed:
         return Stale(source.site, "was given back before the write: its transaction ends in between")
     for lock in sorted(held, key=lambda lock: lock.n):
         if lock.kind != "row" or lock.source is None:
