@@ -323,23 +323,25 @@ class _Run:
             self.deep.add(line)
             self.failures.append(Failure("RMW001", self.path, line, f"too deeply nested at line {line}"))
 
-    def walk(self, scope: Any) -> tuple:
-        """(trace, claims) of a root, once."""
-        known = self.walked.get(scope.key)
+    def walk(self, scope: Any, sought: tuple = ()) -> tuple:
+        """(trace, claims) of a root, once. sought: only helpers on the way to these, and those that hold something, are entered."""
+        key = (scope.key, *(other.key for other in sought)) if sought else scope.key
+        known = self.walked.get(key)
         if known is not None:
             return known
-        self.walked[scope.key] = (None, [])
+        self.walked[key] = (None, [])
         if scope.excerpt() is None:
-            return self.walked[scope.key]
+            return self.walked[key]
         from noclobber.trace.walk import Walker
 
         walker = (self.walker or Walker)(self.ask, self.vocabulary, self.values, self.shared)
+        walker.sought = frozenset(other.key for other in sought)
         line = getattr(getattr(scope, "info", None), "def_line", 1)
         try:
             trace = walker.walk(scope)
         except Exception as error:  # one function must not stop the others
             self.internal(scope.qualname, line, error)
-            return self.walked[scope.key]
+            return self.walked[key]
         claims: list = []
         for slug, check in self.checks:
             try:
@@ -349,31 +351,35 @@ class _Run:
                     claims.append(claim)
             except Exception as error:
                 self.internal(f"{slug} in {scope.qualname}", line, error)
-        self.walked[scope.key] = (trace, claims)
-        return self.walked[scope.key]
+        self.walked[key] = (trace, claims)
+        return self.walked[key]
 
     def internal(self, where: str, line: int, error: Exception) -> None:
         self.failures.append(Failure("RMW009", self.path, line, f"internal error: {where}: {told(error)}"))
 
-    def confirmed(self, claim: Any, scope: Any, depth: int) -> bool:
-        """All known callers hold the guard: silent. Some do not: the unguarded call is a related place."""
+    def confirmed(self, claim: Any, scope: Any, depth: int, way: tuple = ()) -> bool:
+        """All known callers hold the guard: silent. Some do not: the unguarded call is a related place. way: the callees that led here."""
         if depth >= MAX_CALLERS:
             return True
         judged = False
+        way = (*(way or self.inside(claim)), scope)
         for caller in self.ask.callers(scope):
             if caller.info.depth > DEPTH_LIMIT:
                 continue
             trace, claims = self.walk(caller)
             if trace is None:
                 continue
-            events = [event for event in trace.events if event.site.at is claim.write.site.at]
+            events = _at(trace, claim)
+            if not events and (trace.incomplete or _decorates(scope, caller)):  # lost among the helpers of a long caller; a wrapper's own
+                trace, claims = self.walk(caller, way)
+                events = _at(trace, claim) if trace is not None else []
             if not events:
                 continue
             mine = [other for other in claims if other.rule == claim.rule and other.site.at is claim.site.at]
             if not mine:
                 judged = True
                 continue
-            if self.confirmed(claim, caller, depth + 1):
+            if self.confirmed(claim, caller, depth + 1, way):
                 from noclobber.trace.questions.claims import Mark
 
                 call = next((call[1] for event in events for call in event.ctx.calls[:1] if hasattr(call[1], "at")), None)
@@ -383,6 +389,15 @@ class _Run:
                 return True
             judged = True
         return not judged
+
+    def inside(self, claim: Any) -> tuple:
+        """The functions from the root down to the claim's write."""
+        found: dict = {}
+        for site in (*(call[1] for call in claim.write.ctx.calls[1:]), claim.write.site):
+            module = self.ask.library.shown(site.path) if hasattr(site, "path") else None
+            if module is not None and site.function in module.index.functions:
+                found[module.scope(site.function)] = None
+        return tuple(found)
 
     # --- places --------------------------------------------------------------------------------------------------------------
     def result(self, stats: dict) -> FileResult:
@@ -436,6 +451,15 @@ class _Run:
             statement=statement_lines(claim.site.excerpt, claim.site.at), values=tuple(claim.values),
             write_text=source_text(claim.site.excerpt, claim.site.at, whole=True),
         )
+
+
+def _at(trace: Any, claim: Any) -> list:
+    """The events at the place of the claim's write."""
+    return [event for event in trace.events if event.site.at is claim.write.site.at]
+
+
+def _decorates(scope: Any, caller: Any) -> bool:
+    return any(text.partition("(")[0].rpartition(".")[2] == scope.name for text in caller.info.decorators)
 
 
 def traces(data: bytes, path: str, vocabulary: Any, only: Optional[str] = None, walker: Any = None) -> Any:

@@ -16,6 +16,8 @@ from noclobber.trace import ir
 _KEPT_LINES = 60_000
 #: Functions of other modules that are looked at as callers of one function.
 MAX_CALLERS = 20
+#: Lines of a global table of functions.
+MAX_TABLE_LINES = 80
 
 
 class Library:
@@ -736,6 +738,7 @@ class Ask:
                 continue
             if _calls("\n".join(home.source.lines[info.start - 1:info.end]), name):
                 found.append(home.scope(key))
+        found += self._through_tables(home, name, scope.key)
         if name.startswith("__"):
             return found
         for module in self._mentioning(name):
@@ -747,7 +750,21 @@ class Ask:
                 text = "\n".join(module.source.lines[info.start - 1:info.end])
                 if name in text and _calls(text, name if scope.cls is None else "." + name):
                     found.append(module.scope(key))
-        return found[:MAX_CALLERS]
+        return list(dict.fromkeys(found))[:MAX_CALLERS]
+
+    def _through_tables(self, home: Module, name: str, own: tuple) -> list:
+        """Functions that say the name of a global table which holds the function: `HANDLERS = {"paid": on_paid}`."""
+        found = []
+        for table, ranges in home.index.assigns.items():
+            first, last = ranges[0]
+            if table == name or last - first > MAX_TABLE_LINES or not _calls("\n".join(home.source.lines[first - 1:last]).partition("=")[2], name):
+                continue
+            found += [home.scope(key) for key, _ in self._words[home.name].get(table, ()) if (home.name, key) != own]
+            for module in self._mentioning(table):
+                if module is not home and any(self.library.follow(module, target) == (home, table) for target in module.index.imports.values()):
+                    found += [module.scope(key) for key, info in module.index.functions.items()
+                              if _calls("\n".join(module.source.lines[info.start - 1:info.end]), table)]
+        return found
 
     def _imports(self, module: Module, scope: Scope) -> bool:
         """Does a module import this function, or the module that it stands in?"""

@@ -156,6 +156,8 @@ class Calls:
                 merged.keywords = [(k, Argument(v, k)) for k, v in ref[3]] + args.keywords
                 merged.open_star, merged.open_kwargs, merged.rest = args.open_star, args.open_kwargs, args.rest
                 return self.call_value(ref[1], merged, node, state)
+            if kind == "oneof":
+                return self.call_one_of(ref[1], args, node, state)
             if kind == "method":
                 return self.call_method(ref[2], ref[1], args, node, state)
             if kind == "undecorated":
@@ -166,6 +168,25 @@ class Calls:
         if found is not None:
             return found
         return self.unresolved(callee.name, callee, args, node, state)
+
+    def call_one_of(self, choices: tuple, args: Arguments, node: Any, state: State) -> Value:
+        """One of several functions is called: each is walked, from the same state."""
+        ends: list = []
+        result: Optional[Value] = None
+        for choice in choices:
+            trial = state.copy()
+            try:
+                value = self.call_value(choice, args, node, trial)
+            except Dead:
+                continue
+            result = value if result is None else self.values.join(result, value)
+            ends.append(trial)
+        if result is None:
+            raise Dead
+        control = state.control
+        state.adopt(join_states(self.values, ends).copy())
+        state.control = control
+        return result
 
     # --- methods --------------------------------------------------------------------------------------------------------------
     def call_method(self, receiver: Value, name: str, args: Arguments, node: Any, state: State) -> Value:
@@ -435,6 +456,8 @@ class Calls:
         if scope.is_context_manager and not getattr(self, "_entering", False):
             return self.values.origin(Origin("opaque", self.object_id_of(("cm", id(node.at), self.frames[-1].calls))),
                                       ref=("contextmanager", scope, self.remember(args), self_value))
+        if self.sought and scope.key not in self.sought and self.is_beside(scope):
+            return self.unresolved(scope.name, self_value or self.values.unknown, args, node, state, method=self_value is not None)
         if self.only_computes(scope):
             for value in args.all():
                 self.escapes(state, value, "passed on")
@@ -443,6 +466,12 @@ class Calls:
         static = scope.is_static
         bound = None if static else self_value
         return self.enter(definition, scope, scope.excerpt(), args, node, state, bound, None, scope.key)
+
+    @staticmethod
+    def is_beside(scope: Any) -> bool:
+        """A helper that neither holds nor loads under a lock, or a long one: not what a caller is looked at for."""
+        kinds = scope.kinds
+        return kinds is not None and not kinds & {"lock", "begin"} or scope.info.end - scope.info.start > MAX_PURE_LINES
 
     @staticmethod
     def only_computes(scope: Any) -> bool:
@@ -633,6 +662,8 @@ class Calls:
             found = self.ask.name(frame.scope.module, func.id)
             if found is None or found[0] != "function" or found[1].is_context_manager:
                 return False
+            if found[1].key in self.sought:
+                return True
             definition = found[1].definition()
         else:
             definition = self.local_functions[value.ref[1]][0] if value.ref is not None and value.ref[0] == "local" else None

@@ -355,7 +355,7 @@ class Evaluator:
                 key = "[" + _key_text(index) + "]"
                 (only,) = inner.origins
                 return self.values.make(inner.origins, same=frozenset((only._replace(path=only.path[:-1] + (key,)),)) if only.path else inner.same,
-                                        objs=inner.objs, name=base.name, typ=inner.typ)
+                                        objs=inner.objs, name=base.name, typ=inner.typ, ref=inner.ref)
             return inner
         result: Optional[Value] = None
         for oid in base.objs:

@@ -51,6 +51,16 @@ class Lock(NamedTuple):
     source: Optional[int] = None
     owner: Any = None
 
+    def __eq__(self, other: object) -> bool:
+        # The record may be seen anew in another round; the lock is the same one.
+        return self is other or isinstance(other, Lock) and (self.kind, self.n, self.scope, self.owner) == (other.kind, other.n, other.scope, other.owner)
+
+    def __ne__(self, other: object) -> bool:
+        return not self == other
+
+    def __hash__(self) -> int:
+        return hash((self.kind, self.n, self.scope))
+
 
 class Precondition(NamedTuple):
     """kind: 'witness' (value must equal what was read), 'state' (column = constant), 'bound' (column >= …), 'create', 'exists'.

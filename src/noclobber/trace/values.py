@@ -149,6 +149,20 @@ class _NotLiteral:
 NOT_LITERAL = _NotLiteral()
 
 
+def _one_of(a: Value, b: Value) -> Optional[tuple]:
+    """The ref of a value that is one of several functions: `HANDLERS[event]`; None: it is something else."""
+    if a.ref is None or b.ref is None or not {a.ref[0], b.ref[0]} <= _CALLABLE:
+        return None
+    mine, others = (value.ref[1] if value.ref[0] == "oneof" else (value,) for value in (a, b))
+    known = {value.ref for value in mine}
+    choices = (*mine, *(value for value in others if value.ref not in known))
+    return ("oneof", choices) if len(choices) <= MAX_CHOICES else None
+
+
+_CALLABLE = frozenset(("function", "local", "partial", "oneof"))
+MAX_CHOICES = 12
+
+
 class Values:
     """Makes and interns values. One per analysed module."""
 
@@ -232,7 +246,7 @@ class Values:
             incr=a.incr | b.incr,
             shape=a.shape if a.shape == b.shape else None,
             typ=a.typ if a.typ == b.typ else (a.typ or b.typ if not (a.typ and b.typ) else None),
-            ref=a.ref if a.ref == b.ref else None,
+            ref=a.ref if a.ref == b.ref else _one_of(a, b),
             query=self._join_query(a.query, b.query),
             flags=a.flags | b.flags | (_TEXT if type(a.shape) is Template or type(b.shape) is Template else NOTHING),
             name=a.name if a.name == b.name else "",

@@ -118,6 +118,7 @@ class Walker(Evaluator, Calls, Stores, TimeLimits, Tools, Swallows, Refiner):
         self.inner: list = []  # functions inside the root that are exposed to a model: (value, exposure, state)
         self.watched: Any = None  # the inner function whose returns are wanted, and these
         self.watched_returns: list = []
+        self.sought: frozenset = NOTHING  # functions that a caller is walked for; other helpers are entered only when they hold something
         self.dispatch: Optional[str] = None  # of the tools behind a dispatching function the one that is looked at
         self.dispatch_names: frozenset = NOTHING
         self.ended: Optional[State] = None

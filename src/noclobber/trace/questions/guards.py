@@ -101,13 +101,18 @@ def _covers(trace: Trace, lock: Lock, read: Read) -> bool:
     parent = trace.events[lock.source]
     if same_record(parent.record, read.record) != NO:
         return True
+    owners = {_row_of(o) for _, other in parent.record.key for o in other.same}
     for _, value in read.record.key:
         if any(o.kind == "read" and o.n == lock.source for o in value.origins):
             return True
-        mine = {o for o in value.same}
-        if any(mine & other.same for _, other in parent.record.key):
+        if any(_row_of(o) in owners for o in value.same):
             return True
     return False
+
+
+def _row_of(origin: Origin) -> Origin:
+    """`filter(order=order)` and `filter(order_id=order.pk)` say the same."""
+    return origin._replace(path=origin.path[:-1]) if origin.path and str(origin.path[-1]) in ("pk", "id") else origin
 
 
 def guard_held(change: Event, write: Event) -> Optional[Lock]:

@@ -6,9 +6,10 @@ from typing import Iterator, Optional
 
 from ..events import Change, Event, Read, Site, Trace, Write
 from ..records import MAYBE, NO
+from ..values import Origin
 from .guards import anchor, column_of, guard_between, guard_held, reads_in, same
 from .locks import Stale, copies, loaded_by, remembered, stale_lock
-from .tests import tests_of_field
+from .tests import tests_of_field, unchanged_under_lock
 
 
 @dataclass(slots=True)
@@ -91,6 +92,8 @@ def _derived(trace: Trace, write: Write, change: Change, path: tuple) -> Optiona
         guard = None  # computed from an object that came from elsewhere, before the row was loaded
     else:
         guard = guard_between(trace, read, write, last) if read is not None else guard_held(change, write)
+    if guard is None and unchanged_under_lock(trace, write.base | ({Origin("read", read.n)} if read is not None else frozenset()), write):
+        return None
     if guard is not None:
         earlier = remembered(trace, read) if read is not None and guard.source == read.n else None
         if earlier is None:
@@ -169,6 +172,8 @@ def derived_updates(trace: Trace) -> Iterator[Derived]:
                 if answer == NO or guard_between(trace, read, write) is not None or str(origin.path[0]) in _IDENTITY:
                     continue
                 own = column_of(trace, origin) == column
+                if unchanged_under_lock(trace, (Origin("read", read.n),), write):
+                    continue
                 if own and origin in value.same:
                     continue
                 kind = "increment" if own and origin in value.incr else "derived"

@@ -8,6 +8,7 @@ from ..events import Event, Read, Site, Trace, Write
 from .guards import GUARDS, anchor, guard_between
 from .locks import loaded_by
 from .objects import in_own_method
+from .tests import unchanged_under_lock
 
 MAX_CHANGED = 2  # columns; who changes more means the row as a whole
 _REMOTE = frozenset(("http", "model", "remote", "email", "payment", "sms", "chat"))
@@ -41,6 +42,8 @@ def full_saves(trace: Trace) -> Iterator[FullSave]:
         if read is None and not (trace.entry == "task" and all(origin.kind == "param" and not origin.path and origin.n != "self" for origin in write.base)):
             continue
         if read is not None and (read.partial or read.columns is not None or guard_between(trace, read, write) is not None):
+            continue
+        if unchanged_under_lock(trace, write.base, write):
             continue
         if read is None and any(lock.kind in GUARDS for lock in write.ctx.held):
             continue

@@ -4,7 +4,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Iterable, Iterator, Optional
 
-from ..events import Event, Read, Site, Test, Trace
+from ..events import Event, Read, Site, Test, Trace, Write
+from ..records import NO, same_record
 from ..values import Origin, Value
 from .guards import column_of
 
@@ -68,6 +69,19 @@ def _field_of(trace: Trace, value: Value, bases: frozenset) -> Optional[tuple]:
                 if column and not column.startswith("[") and column not in ("()", "(.)", "…"):
                     return origin, column
     return None
+
+
+def unchanged_under_lock(trace: Trace, bases: Iterable[Origin], write: Write) -> bool:
+    """`if row.version == locked.version: row.save()`: the older copy is written only while the locked row has the version that was loaded."""
+    written = {str(path[0]) for _, path in write.changes} | {name for name, _ in write.columns or ()}
+    for tested in tests_of_field(trace, bases, write):
+        if tested.op not in ("==", "is") or tested.right is None or not (trace.match("version_column", tested.column) or tested.column in written):
+            continue
+        for origin in tested.right.same:
+            locked = trace.events[origin.n] if origin.kind == "read" and origin.path and str(origin.path[-1]).strip("[]'\"") == tested.column else None
+            if isinstance(locked, Read) and locked.lock is not None and locked.lock in write.ctx.held and same_record(locked.record, write.record) != NO:
+                return True
+    return False
 
 
 def filtered_by(trace: Trace, read: Read) -> Iterator[Tested]:

@@ -10,7 +10,7 @@ from ..values import CLOCK, RANDOM, SERVER, Origin, Value
 from .guards import anchor, guard_between, guard_held, same
 from .locks import Stale, loaded_by, stale_lock
 from .objects import in_own_method
-from .tests import Tested, filtered_by, is_constant, same_constant, tests_before, tests_of_field
+from .tests import Tested, filtered_by, is_constant, same_constant, tests_before, tests_of_field, unchanged_under_lock
 
 
 @dataclass(slots=True)
@@ -62,7 +62,7 @@ def _of_changes(trace: Trace, write: Write, match: Match) -> Iterator[Transition
             start = loaded if loaded is not None else tested.test or change
             last = change if write.unit else None
             guard = guard_between(trace, loaded, write, last) if loaded is not None else guard_held(tested.test or change, write)
-            if guard is not None:
+            if guard is not None or unchanged_under_lock(trace, write.base, write):
                 break
             yield Transition(tested, write, str(path[0]), write.record.label, change.site if write.unit else anchor(write, change), start, loaded, change,
                              doubts, "transition" if write.unit else "", stale_lock(trace, loaded, write, change))
@@ -82,7 +82,7 @@ def _of_statement(trace: Trace, write: Write, match: Match) -> Iterator[Transiti
                 doubts = decides(trace, tested, column, value, write, write, match) if column not in write.self_columns else None
                 if doubts is None:
                     continue
-                if guard_between(trace, read, write) is not None:
+                if guard_between(trace, read, write) is not None or unchanged_under_lock(trace, (Origin("read", read.n),), write):
                     return
                 yield Transition(tested, write, column, write.record.label, write.site, read, read, None, doubts | ({"maybe-same"} if answer == MAYBE else frozenset()), "")
                 return
