@@ -79,6 +79,7 @@ ROLES: dict[str, str] = {
     "raises": "given and not false: a refusal raises by itself (`ClientSession(raise_for_status=True)`)",
     "into": "an object or a path that receives what was read (`download_fileobj(bucket, key, buffer)`)",
     "file": "a path or an open file whose content is the payload",
+    "partial": "given and not false: only what is named is written; else the whole record is replaced (`set(data, merge=True)`)",
     "replaces": "given and not false: it overwrites; else the call only creates, unless it carries a condition",
     "condition": "how a witness beside it is compared; only `IfNotModified` guards an update",
     "hooks": "functions that are run on every response (`event_hooks={'response': [f]}`)",

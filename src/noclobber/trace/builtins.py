@@ -76,7 +76,7 @@ def _copy(walker: Any, args: Any, node: Any, state: State) -> Value:
         if value.objs:
             return value
     copied = walker.copy_container(value, node, state)
-    if args.keywords and node_name(node) == "dict":
+    if node_name(node) == "dict":
         for oid in copied.objs:
             obj = state.heap[oid]
             state.put(oid, obj.but(kind="dict", fields={**obj.fields, **{f"[{n!r}]": a.value for n, a in args.keywords}}))

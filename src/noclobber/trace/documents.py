@@ -155,8 +155,8 @@ class Documents:
         if stages is not None:
             return self._pipeline(stages, state)
         found = self.entries(value, state)
-        if found is None:
-            return None
+        if found is None or not found[0] and found[1] is None:
+            return None  # it was not written out here, or is the copy of something that was not
         atomic = spec.get("atomic_operators") or ()
         setting = spec.get("set_operators") or ()
         columns: list = []

@@ -113,6 +113,10 @@ class Evaluator:
             step = self.step_of(name)
             if step is None:
                 inner = self.values.replace(inner, origins=inner.origins | name.origins) if name.origins - {CONST} else inner
+            if step is None and type(name.shape) is Template and isinstance(name.shape.parts[0], str):
+                step = f"[{self.words(name)!r}]"  # `{f"wards.{ward}": …}`: which one is not known, but that it is one of the wards
+                inner = self.values.join(fields[step], inner) if step in fields else inner
+            if step is None:
                 elem = inner if elem is None else self.values.join(elem, inner)
             else:
                 fields[step] = inner

@@ -149,19 +149,19 @@ class Write(Event):
     entry has a call with a precondition; fallbacks: of self_columns those that only stay as they are where nothing new is given (COALESCE(:new, column));
     save_help: how only the changed columns are written; handled: an error that tells of a duplicate is caught around it; unique: does the class declare
     a unique constraint (None: not known)?; kept: a version that other code compares and that this write leaves as it is; kept_how:
-    'around', 'compared' or 'lease' (a takeover); model: the class of the project whose row it is, or None.
+    'around', 'compared' or 'lease' (a takeover); tells: the part of the result that alone tells of a refusal (`[0]`), '' where any may; model: the class of the project whose row it is, or None.
     """
 
     __slots__ = ("record", "verb", "payload", "columns", "preconditions", "outcome", "conflict", "changes", "full", "entry", "unit",
                  "base", "doubts", "commit", "open_where", "self_columns", "text", "conflict_handled", "help", "lock_help", "role", "refused", "leaves", "call", "offers",
-                 "fallbacks", "save_help", "handled", "unique", "kept", "kept_how", "model")
+                 "fallbacks", "save_help", "handled", "unique", "kept", "kept_how", "tells", "model")
     kind = "write"
 
     def __init__(self, n: int, site: Site, ctx: Context) -> None:
         super().__init__(n, site, ctx)
         self.lock_help = self.role = self.save_help = self.kept = self.kept_how = ""
         self.leaves: tuple = ()
-        self.call, self.offers = "", False
+        self.call, self.offers, self.tells = "", False, ""
         self.fallbacks: frozenset = NOTHING
         self.handled = False
         self.unique: Optional[bool] = None

@@ -20,6 +20,9 @@ _CONTAINER_METHODS = frozenset(("get", "items", "keys", "values", "copy", "pop",
 _STATUS_STEPS = frozenset(("status_code", "status", "code", "ok", "is_success", "is_error", "is_client_error", "reason", "reason_phrase", "getcode()"))
 
 
+_TESTED = frozenset(("test", "tested", "compared", "match"))
+
+
 class Outcomes:
     """Mixin of Walker."""
 
@@ -66,9 +69,14 @@ class Outcomes:
 
     def tells_outcome(self, origin: Any, how: str) -> bool:
         """A part of a response is handed on: does it tell whether the write was accepted? Its body and its headers do not, unless they are tested."""
-        if not origin.path or self.trace.events[origin.n].kind != "write" or self.trace.events[origin.n].outcome != "status":
+        event = self.trace.events[origin.n]
+        if not origin.path or event.kind != "write":
             return True
-        return how in ("test", "tested", "compared", "match") or any(str(step) in _STATUS_STEPS for step in origin.path)
+        if event.tells and origin.path[0] not in (event.tells, "[*]", "()", "(.)"):
+            return how in _TESTED  # the responses beside `succeeded`
+        if event.outcome != "status":
+            return True
+        return how in _TESTED or any(str(step) in _STATUS_STEPS for step in origin.path)
 
     def escapes(self, state: State, value: Value, how: str) -> None:
         if self.swallows and how != "returned":
@@ -76,7 +84,7 @@ class Outcomes:
                 self.fate_is_told(state, part)
         for part in self.parts(state, value) if value.objs else (value,):
             self.looked_at(state, part, how)
-            self.trace.used.update(o.n for o in part.origins if o.kind == "read" and o.path)
+            self.trace.used.update(o.n for o in part.origins if o.kind == "read" and (o.path or self.trace.events[o.n].record.family == "key"))
             if part.query is not None:
                 self.lock_used(part)
 

@@ -18,6 +18,8 @@ _OK_STEPS = frozenset(("ok", "is_success", "acknowledged"))
 _BAD_STEPS = frozenset(("is_error", "is_client_error"))
 _TESTABLE = frozenset(("read", "param", "opaque", "item"))
 _ANY = frozenset(("Exception", "BaseException"))
+#: Methods of containers, texts and files: a call of one says nothing of the class.
+_CONTAINER_METHODS = frozenset(name for kind in (dict, list, set, str, bytes) for name in dir(kind)) | {"read", "write", "close", "open", "flush", "run", "execute", "save", "put", "send"}
 #: Library exceptions below one another, as far as handlers in real code need it (requests 2.34, httpx 0.28, aiohttp 3.14, botocore 1.43).
 _LIBRARY_BASES = {
     "HTTPError": ("RequestException", "OSError", "IOError"), "ConnectionError": ("RequestException", "OSError"),
@@ -635,6 +637,8 @@ class Refiner(Mixing, Verdicts):
                     self.frames[-1].self_value = env[param.name]
                 continue
             typ = self.annotation_type(param.annotation, scope) if param.annotation is not None else None
+            if typ is None and param.annotation is None and param.kind == "pos" and len(self.frames) == 1:
+                typ = self.class_by_use(definition, param.name, scope)
             value = self.values.origin(Origin("param", name), typ=typ, name=param.name)
             if param.kind == "var":
                 value = self.values.make(frozenset((Origin("param", name),)), name=param.name)
@@ -653,6 +657,31 @@ class Refiner(Mixing, Verdicts):
             env[param.name] = value
         self.rows_handed_in(env, [param.name for param in params], prefix, state)
         return env
+
+    def class_by_use(self, definition: Any, name: str, scope: Any) -> Optional[str]:
+        """The one class of the module that has all the methods which are called on a parameter without annotation; two at least, of
+        names that no container has. None: there is none, or more than one."""
+        called: set = set()
+        stack: list = list(definition.body) if isinstance(definition.body, tuple) else [definition.body]
+        while stack:
+            node = stack.pop()
+            if isinstance(node, tuple):
+                stack.extend(node)
+                continue
+            if not isinstance(node, ir.Node):
+                continue
+            if isinstance(node, (ir.FunctionDef, ir.Lambda)):
+                continue
+            if isinstance(node, ir.Assign) and any(isinstance(target, ir.Name) and target.id == name for target in node.targets):
+                return None
+            if isinstance(node, ir.Call) and isinstance(node.func, ir.Attr) and isinstance(node.func.value, ir.Name) and node.func.value.id == name:
+                called.add(node.func.name)
+            stack.extend(getattr(node, field) for field in node._fields)
+        if len(called - _CONTAINER_METHODS) < 2:
+            return None
+        module = scope.module
+        found = [key for key, info in module.index.classes.items() if called <= info.methods.keys()]
+        return module.klass(found[0]).type_name if len(found) == 1 else None
 
     def rows_handed_in(self, env: dict, names: list, prefix: str, state: State) -> None:
         """Parameters by which a framework hands a row in (`def handler(sender, instance, **kwargs)`): of that ORM, by their names only."""

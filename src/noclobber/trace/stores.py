@@ -342,9 +342,10 @@ class Stores(Accessors, Dumps, Outcomes, Requests, Blobs, Files, Tags, Transacti
             wanted = [h.lower() for h in spec.get("precondition_headers", ()) or ()]
             found += [Precondition("witness", name, value) for name, value in self.header_items(self.deferred(receiver, "headers", state), state)
                       if name.lower() in wanted and not value.is_none]
-        if spec.get("always_conditional"):
+        carried = self.carried_witness(spec, bound, receiver, state)
+        if spec.get("always_conditional") and not carried:
             found.append(Precondition("witness", "", self.values.unknown))
-        return (*found, *self.carried_witness(spec, bound, receiver, state))
+        return (*found, *carried)
 
     def is_witness_step(self, step: str) -> bool:
         name = step.strip("[]'\"()")
@@ -428,6 +429,8 @@ class Stores(Accessors, Dumps, Outcomes, Requests, Blobs, Files, Tags, Transacti
         if update is not None and verb == "replace":
             payload = update.payload if update.payload is not None else self.values.derived([v for _, v in update.columns] or [self.values.const(None)])
             verb = "atomic" if update.columns and all(name in update.server for name, _ in update.columns) else "update"
+            if verb == "update" and any(param.role == "partial" for param in spec.signature.params) and not self.given(bound, "partial"):
+                verb = "replace"
         elif verb == "replace" and self.is_computed(payload):
             verb = "atomic"
         result = self.write(
@@ -521,6 +524,7 @@ class Stores(Accessors, Dumps, Outcomes, Requests, Blobs, Files, Tags, Transacti
         )
         state = of if of is not None else state
         event.preconditions = preconditions
+        event.tells = shows[0].partition(" ")[0] if len(shows) == 1 and shows[0].startswith("[") else ""
         event.save_help = (spec.get("save_help") or "") if spec is not None else ""
         if verb == "create":
             event.handled = self.catches_duplicates()

@@ -102,7 +102,7 @@ def _given(tool: Tool, write: Write, box: Toolbox) -> Iterator[str]:
     for name, value in parts:
         given = {o for o in value.origins if from_model(tool, o) and _plain(o) not in keys}
         if given and (given & value.same or not any(_content(trace, write, o, box) for o in value.origins)):
-            yield name or _label(sorted(given, key=str)[0])
+            yield name if name not in ("", "?") else _label(sorted(given, key=str)[0])
 
 
 def _plain(origin: Origin) -> Origin:
