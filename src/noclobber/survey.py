@@ -12,7 +12,7 @@ import os
 from typing import Any, Iterable, Optional
 
 from noclobber.project import MAX_CLOSURE, Entry, Project
-from noclobber.triage import CARRIED, CONSTRUCTORS, READS, ROW_READS, ROW_WRITES, Atoms, Meaning, Outline, Triage, needs_of, outcome, settle, words_of
+from noclobber.triage import EFFECT, POLICY, CARRIED, CONSTRUCTORS, READS, ROW_READS, ROW_WRITES, Atoms, Meaning, Outline, Triage, needs_of, outcome, settle, words_of
 
 #: How many imports away a class may be defined whose instances come into a module by a call or an attribute. Two cost twice as much and
 #: made 1 % more of the lines of an application roots.
@@ -44,6 +44,7 @@ class Survey:
         self._direct: dict[str, tuple[Entry, ...]] = {}
         self._lines: dict[tuple[str, str], list[tuple[Entry, str]]] = {}
         self._bases: dict[tuple[str, str], frozenset[str]] = {}
+        self._policies: dict[tuple[str, Meaning], bool] = {}
 
     def triage(self, entry: Entry) -> Triage:
         """The outcome for one module of the project.
@@ -117,7 +118,11 @@ class Survey:
             own = fresh[node] = self._edges[node]
             held = atoms.get(node)
             if held is None:
-                held = atoms[node] = self._meaning(doors | self._doors[node[0]][1]).mask(*self._held[node])
+                meaning = self._meaning(doors | self._doors[node[0]][1])
+                held = meaning.mask(*self._held[node])
+                if held & EFFECT and not held & POLICY and self._has_policy(node[0], meaning):
+                    held |= POLICY  # what it sends may go through a client that the module gives a policy
+                atoms[node] = held
             known[node] = held
             for target in own:
                 if target in kinds:
@@ -127,6 +132,14 @@ class Survey:
         settle(known, fresh)
         kinds.update(known)
         return kinds
+
+    def _has_policy(self, path: str, meaning: Meaning) -> bool:
+        """Does a function of the module give a client a retry policy?"""
+        key = path, meaning
+        found = self._policies.get(key)
+        if found is None:
+            found = self._policies[key] = any(meaning.mask(*self._held[path, name]) & POLICY for name in self._scopes[path])
+        return found
 
     def _meaning(self, doors: int) -> Meaning:
         found = self._meanings.get(doors)

@@ -25,7 +25,7 @@ from noclobber.knowledge.reach import shape_of
 from noclobber.resolve import (ModuleIndex, Source, SourceError, absolute, cookie, dotted, dotted_text,
                                import_names)
 
-FAMILIES = ("sql", "http", "object", "document", "key", "accessor", "file")
+FAMILIES = ("sql", "http", "object", "document", "key", "accessor", "file", "remote")
 #: `knowledge.tables` says what each means; not imported, since a run needs nothing else of it.
 KINDS = ("read", "write", "conditional", "create", "delete", "lock", "unlock", "begin", "replay", "effect", "policy",
          "conflict", "tool", "schema", "dump", "makekey", "change", "subscript",
@@ -41,6 +41,7 @@ _OWN_CHANGE = _BIT["change"] | 1 << len(KINDS)  # `self.x = …`: of a row where
 _MAY_BE_MODEL = 1 << len(KINDS)
 _RECURSION = _REPLAY | _BIT["recursion"]
 _CONDITION = _BIT["conditional"] | _BIT["precondition"]
+_COMMAND = _BIT["conditional"] | _BIT["precondition"] | _BIT["write"]
 _WITNESS = _BIT["conditional"] | _BIT["witness"]
 _GETTER, _SETTER = _BIT["accessor-read"], _BIT["accessor-write"]
 _MANAGER = _BIT["read"] | _BIT["orm-read"] | _BIT["record-read"]
@@ -55,6 +56,7 @@ CARRIED_BY_BASE = sum(_BIT[kind] for kind in (
     "sql-write", "sql-conditional", "sql-built"))  # a text or statement kept there
 #: Kinds of needs: reads of any family; rows of an ORM; what writes these.
 READS = sum(_BIT[kind] for kind in ("read", "record-read", "orm-read", "orm-session-read", *(f"{family}-read" for family in FAMILIES)))
+EFFECT, POLICY = _BIT["effect"], _BIT["policy"]
 ROW_READS = (_BIT["orm-read"], _BIT["orm-session-read"])
 ROW_WRITES = _BIT["orm-persist"] | _BIT["orm-flush"] | _BIT["orm-update"]
 _STATEMENT_KINDS = frozenset({"change", "row-change", "replay", "recursion", "subscript", "conflict", "schema"})
@@ -170,6 +172,9 @@ class _Names:
         self.quiet: set[str] = set()
         entries = getattr(vocabulary, "entries", None)
         stores = [entry.fields for kind in ("store", "orm") for entry in entries(kind)] if entries else []
+        #: words of commands whose writes carry a condition (`push`)
+        self.commands = frozenset(word for fields in stores for word, role in (fields.get("commands") or {}).items() if role == "write")
+        self.programs = tuple({fields["program"] for fields in stores if fields.get("program")})
         self.subscripts = any(fields.get("subscript") for fields in stores)
         #: last parts of the conflict errors that entries name, globs among them
         self.errors = frozenset(text.rpartition(".")[2] for fields in stores for key in ("conflict_errors", "conflict")
@@ -638,6 +643,9 @@ def _scan(nodes: list, known: _Names, imports: tuple[dict[str, str], ...], self_
     for name in witnesses:
         mask |= known.argument(name)
     if strings:
+        if known.commands and any(known.commands.intersection(text.split()) for text in strings if len(text) < 200):
+            if any(program in text for program in known.programs for text in (*strings, *names, *called)):
+                mask |= _COMMAND
         for text in strings:
             if len(text) < 64 and (text in _CONFLICT_STRINGS or text.isidentifier()):
                 mask |= known.mention(text)
@@ -1096,12 +1104,19 @@ def roots(source: Source, tree: ast.Module, index: ModuleIndex, vocabulary: Any,
     needs = needs_of(pages)
     meaning = Meaning(vocabulary, outline.prepare(source)[1])
     held, edges = outline.graph()
-    atoms = {name: meaning.mask(*own) for name, own in held.items()}
+    atoms = with_policies({name: meaning.mask(*own) for name, own in held.items()})
     kinds = dict(atoms)
     settle(kinds, edges)
     # Also where one callee brings everything: what the caller hands it (a session, a query, a key) tells what it does
     # to which record.
     return outcome(source, outline, atoms, edges, kinds, [name for name in edges if any(not need & ~kinds[name] for need in needs)])
+
+
+def with_policies(atoms: dict[Any, int]) -> dict[Any, int]:
+    """Atoms of a module's scopes: where one of them makes a client with a retry policy, what another sends may go through it."""
+    if any(mask & POLICY for mask in atoms.values()):
+        return {name: mask | POLICY if mask & EFFECT else mask for name, mask in atoms.items()}
+    return atoms
 
 
 class Meaning:
@@ -1240,6 +1255,8 @@ def has_needle(data: bytes, vocabulary: Any, pages: Iterable[Any] = ()) -> bool:
         mask |= ask(word) if found is None else found
     for word in words - known.quiet:
         mask |= known.notable(word)
+    if known.commands & words:
+        mask |= _COMMAND
     if not needs or any(need & _GETTER for need in needs):
         getters, _ = halves(words, lambda: any(map(known.keeps_records, words)))
         mask |= _GETTER | _SETTER if getters else 0

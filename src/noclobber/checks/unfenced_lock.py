@@ -5,7 +5,7 @@ from typing import Iterator
 
 from noclobber.trace.events import LockEvent, Trace
 from noclobber.trace.questions.claims import Claim, Mark
-from noclobber.trace.questions.leases import without_ttl_locks
+from noclobber.trace.questions.leases import unfenced_by_rows, without_ttl_locks
 
 #: Rules that such a lock silences.
 _SILENCED = (
@@ -15,6 +15,21 @@ _SILENCED = (
 
 
 def check(trace: Trace) -> Iterator[Claim]:
+    for write, take in unfenced_by_rows(trace):
+        yield Claim(
+            "unfenced-lock", write.site, write,
+            f"the write of `{write.record.label}` relies on the lease in `{take.record.label}`, which may have run out by then: it carries no fencing token and no version",
+            related=[Mark("lock", take.site, "the lease is taken here, for a time"), Mark("write", write.site, "written whether the lease still holds or not")],
+            record=write.record.label, help=_HELP, teach=_TEACH, doubts=write.doubts, values=(("value", write.record.label), ("changed", "its change")),
+        )
+    yield from _under_locks(trace)
+
+
+_HELP = "let the write compare a version or a growing fencing token (`WHERE … AND fence < :token`, If-Match), so that the store refuses a holder that is late"
+_TEACH = "a write with a condition of its own is silent"
+
+
+def _under_locks(trace: Trace) -> Iterator[Claim]:
     from noclobber.checks import SLUGS, load
 
     if not any(lock.kind == "ttl" for event in trace.of("write") for lock in event.ctx.held):
@@ -34,8 +49,8 @@ def check(trace: Trace) -> Iterator[Claim]:
             f"the write of `{claim.record}` relies on a lock that may have expired by then: it carries no fencing token and no version",
             related=[*([Mark("lock", taken.site, "the lock expires by itself")] if isinstance(taken, LockEvent) else []), *claim.related],
             record=claim.record,
-            help="let the write compare a version or a growing fencing token (`WHERE … AND fence < :token`, If-Match), so that the store refuses a holder that is late",
-            teach="a write with a condition of its own is silent",
+            help=_HELP,
+            teach=_TEACH,
             doubts=claim.doubts,
             values=claim.values,
         )

@@ -8,7 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 #: What a store's records belong to (`family`); a store that does not say has keys.
-FAMILIES = ("sql", "http", "object", "document", "key", "accessor", "file")
+FAMILIES = ("sql", "http", "object", "document", "key", "accessor", "file", "remote")
 
 #: Event kinds of triage (a page's `needs`; DESIGN §4) → what a scope with it has.
 KIND_HELP = {
@@ -79,6 +79,7 @@ ROLES: dict[str, str] = {
     "raises": "given and not false: a refusal raises by itself (`ClientSession(raise_for_status=True)`)",
     "into": "an object or a path that receives what was read (`download_fileobj(bucket, key, buffer)`)",
     "file": "a path or an open file whose content is the payload",
+    "command": "words of a command, or its text (`run([\"git\", \"push\"])`)",
     "partial": "given and not false: only what is named is written; else the whole record is replaced (`set(data, merge=True)`)",
     "replaces": "given and not false: it overwrites; else the call only creates, unless it carries a condition",
     "condition": "how a witness beside it is compared; only `IfNotModified` guards an update",
@@ -248,7 +249,7 @@ TABLES: dict[str, Table] = {
             "fencing",
             "scope",
             family=Field("str", "chooses the rule", FAMILIES),
-            language=Field("str", "switches an expression engine on", ("sql", "mongo", "dynamodb", "cosmos", "elasticsearch")),
+            language=Field("str", "switches an expression engine on", ("sql", "mongo", "dynamodb", "cosmos", "elasticsearch", "command")),
             dialect=Field("str", "SQL dialect by sqlglot's name"),
             paramstyle=Field(
                 "str", "placeholders of the driver", ("qmark", "numeric", "named", "format", "pyformat", "dollar")
@@ -286,6 +287,9 @@ TABLES: dict[str, Table] = {
             deferred=Field("bool", "what it writes, and under what condition, was given to the call that made the receiver (a request object)"),
             names_are_keys=Field("bool", "the names of its calls are part of the record's identity (`service.events().get(…)`)"),
             queue=Field("bool", "its calls are queued until `commit`, and only then answered (a pipeline)"),
+            program=Field("str", "of commands: the program"),
+            commands=Field("table", "word of a command → role", ("read", "write")),
+            forced=Field("list", "options of a command that take its condition away (`--force`)"),
             last_writer_wins=Field("bool", "declared: the last writer wins, nothing here is reported"),
         ),
     ),

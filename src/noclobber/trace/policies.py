@@ -98,6 +98,8 @@ class Policy:
         return on.result and on.known and (on.codes is None or bool(on.codes & CONFLICTS))
 
 
+MAX_FACTORIES = 4  # functions of a module that are looked at for the client that they make
+
 class Policies(Predicates):
     """Mixin of Walker."""
 
@@ -422,7 +424,33 @@ class Policies(Predicates):
                 marker = obj.fields.get("@policy") if obj is not None else None
                 if marker is not None:
                     return marker.ref[1]
+            if self.can_have_policy(receiver) and receiver.same and all(o.kind == "param" for o in receiver.same):
+                return self.policy_of_factory(receiver.typ)
         return None
+
+    def policy_of_factory(self, typ: Optional[str]) -> Optional[Policy]:
+        """The policy of a client that was handed in, where the functions of the module that make such clients all give them one."""
+        module = getattr(self.frames[-1].scope, "module", None)
+        if module is None or self.beside:
+            return None
+        known = self.shared.setdefault("factories", {})
+        key = (module.name, typ)
+        if key not in known:
+            known[key] = None
+            found: list = []
+            for name, info in module.index.functions.items():
+                scope = module.scope(name) if info.cls is None and len(found) < MAX_FACTORIES else None
+                if scope is None or scope.kinds is not None and "policy" not in scope.kinds:
+                    continue
+                walker = type(self)(self.ask, self.vocabulary, self.values, self.shared)
+                walker.beside = True
+                walker.walk(scope)
+                for state, value in walker.root_returns:
+                    if value.typ == typ:
+                        found += [state.heap[oid].fields.get("@policy") for oid in value.objs if oid in state.heap]
+            if found and all(marker is not None for marker in found):
+                known[key] = found[0].ref[1]
+        return known[key]
 
     def note_transport(self, event: Any, verb: str, receiver: Optional[Value], args: Any, node: Any, state: State) -> None:
         """Note that the transport sends this request again by itself: a retry region of its own, around the one call."""

@@ -15,6 +15,10 @@ from .verdicts import Verdicts
 CONFLICT_CODES = frozenset((409, 412, 428))
 _STATUS_STEPS = frozenset(("status_code", "status", "code", "http_status"))
 _OK_STEPS = frozenset(("ok", "is_success", "acknowledged"))
+#: What git says of a push that it refuses.
+_REFUSALS = frozenset(("rejected", "[rejected]", "! [rejected]", "non-fast-forward", "fetch first", "(fetch first)", "failed to push some refs", "stale info"))
+#: Exit codes: zero is success.
+_EXIT_STEPS = frozenset(("returncode", "exit_code", "exitcode", "exit_status", "wait()"))
 _BAD_STEPS = frozenset(("is_error", "is_client_error"))
 _TESTABLE = frozenset(("read", "param", "opaque", "item"))
 _ANY = frozenset(("Exception", "BaseException"))
@@ -191,7 +195,7 @@ class Refiner(Mixing, Verdicts):
             last = str(origin.path[-1]) if origin.path else ""
             if last.startswith("@"):
                 self.answer_truth(origin, yes, no)
-            elif last in _BAD_STEPS:
+            elif last in _BAD_STEPS or last in _EXIT_STEPS:
                 self._apply(origin, "lost", yes, no)
             elif last in _STATUS_STEPS:
                 continue
@@ -206,6 +210,10 @@ class Refiner(Mixing, Verdicts):
         if op in ("is", "==", "is not", "!=") and (right.is_none or right.literal in (True, False)):
             had = (right.literal in (True,)) == (op in ("is", "=="))
             self._locked(left, *((yes, no) if had else (no, yes)))
+        if op in ("in", "not in") and left.text is not None:
+            for origin in self._outcomes(right):
+                if str(origin.path[-1] if origin.path else "") in ("stderr", "stdout") and left.text.lower() in _REFUSALS:
+                    self._apply(origin, "lost" if op == "in" else "won", yes, no)
         for origin in self._outcomes(left):
             self._asked = (origin.n,)
             if origin.path and str(origin.path[-1]).startswith("@"):
@@ -231,6 +239,8 @@ class Refiner(Mixing, Verdicts):
         if isinstance(literal, str):
             refused = literal.rstrip().endswith(" 0")
             return {"==": "lost" if refused else "won", "!=": "won" if refused else "lost"}.get(op)
+        if last in _EXIT_STEPS and isinstance(literal, int):
+            return {"==": "won" if literal == 0 else "lost", "!=": "lost" if literal == 0 else "won", ">": "lost", ">=": "lost"}.get(op)
         if isinstance(literal, (int, float)):
             if op == "==":
                 return "lost" if literal == 0 else "won"

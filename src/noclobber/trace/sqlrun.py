@@ -16,6 +16,8 @@ class SqlRunner:
 
     # --- finding the text ---------------------------------------------------------------------------------------------------
     def op_run(self, spec: Any, bound: Any, receiver: Optional[Value], args: Any, node: Any, state: State, doubt: str) -> Optional[Value]:
+        if spec.get("language") == "command":
+            return self.run_command(spec, bound, args, node, state)
         statement = bound.first("statement") or bound.first("sql")
         if statement is None:
             return None

@@ -9,6 +9,7 @@ from typing import Any, Optional
 
 from .accessors import Accessors
 from .blobs import Blobs, fits_only
+from .commands import Commands
 from .documents import Documents
 from .dumps import Dumps
 from .effects import Effects
@@ -28,7 +29,7 @@ from .transactions import Transactions
 from .values import NOTHING, SERVER, Lit, Origin, Value
 
 
-class Stores(Accessors, Dumps, Outcomes, Requests, Blobs, Files, Tags, Transactions, Replays, Effects, Documents, Pipelines, SqlRunner, Managers, Orm):
+class Stores(Accessors, Dumps, Outcomes, Requests, Blobs, Files, Tags, Transactions, Replays, Effects, Commands, Documents, Pipelines, SqlRunner, Managers, Orm):
     """Mixin of Walker."""
 
     def fit(self, spec: Any, args: Any) -> Any:

@@ -100,6 +100,7 @@ class Walker(Evaluator, Calls, Stores, TimeLimits, Tools, Swallows, Refiner):
         self.swallows = False  # some handler or branch has met a conflict
         self.files: list = []  # (path, read whose answer was stored there)
         self.streams: set = set()  # writes whose payload is what is written into their result
+        self.worktree: Optional[Origin] = None  # the last read of a command (`git fetch`)
         self.module_state = State()
         self.local_functions: dict = shared.setdefault("functions", {})
         self.remembered: list = shared.setdefault("arguments", [])
@@ -122,6 +123,7 @@ class Walker(Evaluator, Calls, Stores, TimeLimits, Tools, Swallows, Refiner):
         self.dispatch: Optional[str] = None  # of the tools behind a dispatching function the one that is looked at
         self.dispatch_names: frozenset = NOTHING
         self.ended: Optional[State] = None
+        self.root_returns: list = []  # (state, value) of what the root gives back
 
     # --- entry -------------------------------------------------------------------------------------------------------
     def walk(self, root: Any) -> Trace:
@@ -247,6 +249,7 @@ class Walker(Evaluator, Calls, Stores, TimeLimits, Tools, Swallows, Refiner):
 
     def finish(self, end: Optional[State], frame: Frame) -> None:
         self.ended = end
+        self.root_returns = list(frame.returns)
         if self.swallows:
             self.judge_swallows(frame)
             if frame.fallen is not None:

@@ -4,7 +4,8 @@ from __future__ import annotations
 from contextlib import contextmanager
 from typing import Iterator, NamedTuple, Optional
 
-from ..events import KeyLock, Trace
+from ..events import KeyLock, Trace, Write
+from ..records import NO, YES, same_table, same_value
 
 
 class Unowned(NamedTuple):
@@ -39,3 +40,38 @@ def without_ttl_locks(trace: Trace) -> Iterator[None]:
     finally:
         for event, ctx in saved:
             event.ctx = ctx
+
+
+def unfenced_by_rows(trace: Trace) -> Iterator[tuple[Write, Write]]:
+    """(write, take) of each write that relies on a lease which is a row: taken under a condition on its end, committed, and nothing in the write asks
+    whether it still holds."""
+    takes = [write for write in trace.of("write") if _takes_lease(trace, write)]
+    for take in takes:
+        for write in trace.of("write"):
+            if write.n > take.n and _relies_on(trace, take, write):
+                yield write, take
+
+
+def _takes_lease(trace: Trace, write: Write) -> bool:
+    """A holder and the end of the lease are written, under a condition on its end as it was."""
+    if write.verb not in ("update", "upsert") or write.record.family not in ("sql", "orm") or not write.columns:
+        return False
+    columns = {name for name, _ in write.columns}
+    ends = {name for name in columns if trace.match("lease_end", name)}
+    tested = {p.column for p in write.preconditions if p.kind in ("bound", "state", "witness")}
+    return bool(ends & tested) and any(trace.match("holder_column", name) for name in columns)
+
+
+def _relies_on(trace: Trace, take: Write, write: Write) -> bool:
+    if write.verb not in ("update", "replace", "upsert", "delete") or write.conditional or write.open_where or write.unit or write.record.family == "file":
+        return False
+    if write.record.family in ("sql", "orm") and same_table(take.record.table, write.record.table) != NO:
+        return False
+    if not any(same_value(one, two) == YES for _, one in take.record.key for _, two in write.record.key):
+        return False
+    given = {o for value in (write.payload, *(v for _, v in write.columns or ()), *(p.value for p in write.preconditions)) for o in value.origins}
+    if any(o.kind == "outcome" and o.n == take.n for o in given) or any(trace.match("version_column", name) for name, _ in write.columns or ()):
+        return False  # the token goes along
+    if take.ctx.held & write.ctx.held:
+        return False  # one transaction, or another lock over both
+    return any(take.n < event.n < write.n for event in trace.of("commit")) or any(lock.scope == "block" for lock in take.ctx.held)
