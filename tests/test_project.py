@@ -57,6 +57,12 @@ def test_stars_that_go_round(tmp_path: Path) -> None:
     assert made(project, "a/b.py", "a.g") is None
 
 
+def test_a_name_that_grows(tmp_path: Path) -> None:
+    """`from a.b import b` in `a` itself, where there is no module `a.b`: the name gets longer with each step."""
+    project = tree(tmp_path, a__="from a.b import b\n", use="from a import b\n")
+    assert project.follow(project.entry(str(tmp_path / "use.py")), "a.b") is None
+
+
 def test_a_name_of_the_package_hides_its_module(tmp_path: Path) -> None:
     project = tree(tmp_path, a__="from .session import session\n", a__session="session = make()\n", a__use="from a import session\n")
     assert made(project, "a/use.py", "a.session") == "a.session:session"

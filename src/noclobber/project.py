@@ -22,6 +22,8 @@ _WORD = re.compile(rb"[A-Za-z_]\w*")
 #: Modules that are read for one file. In a project of half a million lines everything imports everything; what a helper in the tenth
 #: module down the line does is not followed anyway.
 MAX_CLOSURE = 100
+#: Modules that one name is followed through.
+MAX_STEPS = 100
 _MAX_FILE = 2_000_000  # bytes; larger ones are data
 
 
@@ -261,8 +263,8 @@ class Project:
         key = (module.path, name)
         if key in self._made:
             return self._made[key]
-        if key in under_way:
-            return None  # imports that go round
+        if key in under_way or len(under_way) > MAX_STEPS:
+            return None  # imports that go round, or lead to a longer name each time (`from p.a import a` in p, where there is no p/a)
         first = not under_way
         under_way.add(key)
         head, _, rest = name.partition(".")
