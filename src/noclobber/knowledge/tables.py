@@ -424,6 +424,7 @@ TABLES: dict[str, Table] = {
             ),
             idempotency_headers=Field("list", "headers that make the call repeatable"),
             idempotent_if=Field("list", "call shapes that are repeatable"),
+            errors=Field("list", "exceptions that only its own calls raise, dotted or globs (`smtplib.*`); left out: those of its packages"),
             auto_key=Field("str", "the library sends a key of its own for each", ("per call", "per attempt")),
             receiver_is_key=Field("bool", "false: the receiver is no part of the identity"),
         ),

@@ -824,7 +824,7 @@ class Calls:
         if not quiet:
             if state.unchecked and given:
                 self.event(CallEvent, node, state, name=name, value=self.values.derived([self.flat(state, v) for v in given]))
-            self.throw(state, None, ("call", name))
+            self.throw(state, None, ("call", name, self.package_of(receiver)))
             for value in given:
                 if value.ref is not None and value.ref[0] in ("local", "function") and not self.vocabulary.match("deferred", name):
                     self.callback(value, node, state)

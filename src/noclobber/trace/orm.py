@@ -512,7 +512,7 @@ class Orm(Models, Builders):
     # --- running queries ---------------------------------------------------------------------------------------------------------
     def run_query(self, statement: Value, receiver: Optional[Value], spec: Any, node: Any, state: State, doubt: str) -> Value:
         query = statement.query
-        self.throw_io(state, node)
+        self.throw_io(state, node, spec)
         if receiver is not None:
             if "serializable" in receiver.flags:
                 state.held |= {Lock("serializable", 0, "session")}
@@ -612,7 +612,7 @@ class Orm(Models, Builders):
         event.session = session if session is not None else self.query_session(value)
         event.filters = tuple((column, op, v) for column, op, v in query.filters if column and not op.startswith("or "))
         self.lock_used(value)
-        self.throw_io(state, node)
+        self.throw_io(state, node, spec)
         backends = value.flags | (session.flags if session is not None else NOTHING)
         open_ = any(lock.kind in ("atomic", "serializable", "unit", "begin") for lock in state.held)
         if "lock" in query.flags and "autocommit" in backends and not open_ and "pattern" not in query.flags:
@@ -930,7 +930,7 @@ class Orm(Models, Builders):
         entry = spec.entry
         record = self.object_record(oid, obj, entry, state)
         event = self.event(Read, node, state, ("reload", oid), record=record, columns=None, lock=None, many=False, cached=False, spec=spec)
-        self.throw_io(state, node)
+        self.throw_io(state, node, spec)
         locked = False
         for value in args.all():
             if value.query is not None and "lock" in value.query.flags:

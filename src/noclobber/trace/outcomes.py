@@ -26,9 +26,9 @@ _TESTED = frozenset(("test", "tested", "compared", "match"))
 class Outcomes:
     """Mixin of Walker."""
 
-    def throw_io(self, state: State, node: Any) -> None:
+    def throw_io(self, state: State, node: Any, spec: Any = None) -> None:
         if self.collectors:
-            self.throw(state, IO_ERRORS, ("io", id(node)))
+            self.throw(state, self.io_of(spec), ("io", id(node)))
 
     def op_check(self, spec: Any, bound: Any, receiver: Optional[Value], args: Any, node: Any, state: State, doubt: str) -> Optional[Value]:
         """`raise_for_status()`: looks at the outcome; goes on only where it was accepted."""

@@ -6,6 +6,7 @@ from typing import Any, Optional
 
 from . import ir
 from .calls import MAX_STEPS
+from .causes import root_of
 from .events import Test, Trace
 from .mixing import NOT_ASKED, Mixing, joined_codes
 from .objects import Dead, Obj, State, join_states
@@ -452,7 +453,9 @@ class Refiner(Mixing, Verdicts):
         return "no" if all(a == "no" for a in answers) else "maybe"
 
     def _catches_one(self, wanted: frozenset, name: str) -> str:
-        if name == "*io":
+        if name.startswith("*io"):
+            if all(self.is_from_elsewhere(w, name) for w in wanted):
+                return "no"
             return "no" if all(self.vocabulary.match("conflict_exception", _last(w)) or w.startswith("class:") or _last(w) in _LOCAL_ERRORS for w in wanted) else "maybe"
         if name == "*conflict":
             return "no" if all(_last(w) in _TRANSPORT or _last(w) in _LOCAL_ERRORS for w in wanted) else "maybe"
@@ -466,6 +469,8 @@ class Refiner(Mixing, Verdicts):
             if w == "?":
                 return "maybe"
             if w.startswith("class:") or hasattr(_python, _last(w)):
+                continue
+            if root_of(w) and root_of(name) and root_of(w) != root_of(name):
                 continue
             if self.is_transient((w,)) and (name in _ANSWERS or self.vocabulary.match("conflict_exception", _last(name))):
                 continue

@@ -86,7 +86,7 @@ class SqlRunner:
         for value in params:
             self.hand_over_params(state, value)
         if template is None:
-            self.throw_io(state, node)
+            self.throw_io(state, node, spec)
             return self.result_of(spec, receiver, None, node, state)
         dialect = spec.get("dialect")
         if receiver is not None and "sqlite" in receiver.flags:
@@ -211,7 +211,7 @@ class SqlRunner:
             event.lock = Lock("table", event.n, "tx", Record("sql", "sql", binder.name(statement.table), (), None, ""))
             state.held |= {event.lock}
             return None
-        self.throw_io(state, node)
+        self.throw_io(state, node, spec)
         if receiver is not None and "serializable" in receiver.flags:
             state.held |= {Lock("serializable", 0, "session")}
         if receiver is not None and "private" in receiver.flags:

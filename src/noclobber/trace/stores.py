@@ -383,7 +383,7 @@ class Stores(Accessors, Dumps, Outcomes, Requests, Blobs, Files, Tags, Transacti
         event = self.event(Read, node, self.seen_by(spec, bound, receiver, state), record=record, columns=None, lock=None, many=many, cached=False, spec=spec)
         event.preconditions = self.preconditions_of(spec, bound, receiver, state, NOTHING, node)
         self.lift(event, bound.first("method"))
-        self.throw_io(state, node)
+        self.throw_io(state, node, spec)
         self.hold_read(spec, bound, event.n, state)
         if record.family == "http":
             self.passes(event, state)
@@ -551,7 +551,7 @@ class Stores(Accessors, Dumps, Outcomes, Requests, Blobs, Files, Tags, Transacti
                 refused = state.copy()
                 refused.lost |= {n}
                 self.throw(refused, raised, ("write", n))
-            self.throw(state, IO_ERRORS, ("write", n))
+            self.throw(state, self.io_of(spec), ("write", n))
         if (conditional or verb == "delete") and outcome in ("count", "row", "result", "status"):
             state.unchecked |= {n}
         if raised and outcome == "raises":

@@ -10,6 +10,7 @@ from typing import Any, Callable, Optional
 from . import ir
 from .calls import MAX_STEPS as ENTERING_STEPS
 from .calls import Argument, Arguments, Calls, Dead
+from .causes import IO, Causes
 from .evaluate import Evaluator
 from .events import Context, Event, Loop, RaiseEvent, Site, Swallow, Trace
 from .limits import RAISED, Limits, TimeLimits
@@ -74,7 +75,7 @@ class Collector:
         return list(self._by_facts.values())
 
 
-class Walker(Evaluator, Calls, Stores, TimeLimits, Tools, Swallows, Refiner):
+class Walker(Evaluator, Calls, Stores, TimeLimits, Tools, Swallows, Refiner, Causes):
     """Walks one root. `ask` answers questions about names, functions and classes; `vocabulary` says what library calls do."""
 
     def __init__(self, ask: Any, vocabulary: Any, values: Values, shared: Optional[dict] = None) -> None:
@@ -626,7 +627,7 @@ class Walker(Evaluator, Calls, Stores, TimeLimits, Tools, Swallows, Refiner):
             backs = []
             for raised, types, cause in collector.raised:
                 if policy.repeats(self, types, self._is_refused_here(region, raised)):
-                    back = self.unsent(raised.copy(), policy.on.names)
+                    back = self.unsent(self.undone(raised.copy(), policy.on.names, types, cause), policy.on.names)
                     back.done |= {(region.id, "raised")}
                     backs.append(back)
                 self.rethrow(raised, types, cause)
@@ -674,7 +675,7 @@ class Walker(Evaluator, Calls, Stores, TimeLimits, Tools, Swallows, Refiner):
             backs = [*region.continues]
             for raised, types, cause in collector.raised:
                 if policy.repeats(self, types, self._is_refused_here(region, raised)):
-                    back = self.unsent(raised.copy(), policy.on.names)
+                    back = self.unsent(self.undone(raised.copy(), policy.on.names, types, cause), policy.on.names)
                     back.done |= {(region.id, "raised")}
                     backs.append(back)
                 else:
@@ -756,7 +757,7 @@ class Walker(Evaluator, Calls, Stores, TimeLimits, Tools, Swallows, Refiner):
                 if match == "maybe" and types is None and raised.lost - state.lost and self.is_transient(wanted):
                     match = "no"  # a refusal raised as something unknown is no lost connection
                 if match != "no":
-                    caught.append((raised, types, cause))
+                    caught.append((self.undone(raised, wanted, types, cause), types, cause))
                 if match != "yes":
                     left.append((raised, types, cause))
             pending = left
@@ -767,7 +768,7 @@ class Walker(Evaluator, Calls, Stores, TimeLimits, Tools, Swallows, Refiner):
             failing = set()
             for raised, types, _ in caught:
                 groups.setdefault(raised.lost, []).append(raised)
-                if types is not None and "*io" in types:
+                if types is not None and any(name.startswith(IO) for name in types):
                     failing.add(raised.lost)
             # Nothing that was seen raises this? The handler is still code that may run.
             for lost, entering in list(groups.items())[:4] or [(state.lost, [state])]:
