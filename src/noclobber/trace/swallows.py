@@ -197,17 +197,35 @@ class Swallows:
             frame.returns = [*frame.returns, (frame.fallen, self.values.none)]
         marks = {mark[1] for state, _ in frame.returns for mark in state.done if mark[0] == "swallow"}
         own = {n for n in marks if self.trace.events[n].ctx.calls == frame.calls}
+        only_turns = bool(frame.calls) and frame.calls[-1][0] in self.turns
         for n in own:
             event = self.trace.events[n]
             accepted = [(state, value) for state, value in frame.returns if ("swallow", n) not in state.done and ("besides", n) not in state.done]
             for state, value in frame.returns:
                 if ("swallow", n) not in state.done or not (event.general or event.lost & state.lost):
                     continue
+                if only_turns and isinstance(value.literal, bool):
+                    continue  # "look for more work": nobody takes it for a success
                 verdict = self.verdict_of(n, value, state, accepted)
                 if verdict:
                     event.verdicts.add(verdict)
         if own:
             frame.returns = [(self._unmarked(state, own), value) for state, value in frame.returns]
+
+    def note_turns(self, node: ir.While) -> None:
+        """`while self.handle_one(): pass`, `while True: if not handle_one(): break`: the answer of the call says whether there is more to do."""
+        tests = [node.test, *(test for statement in node.body if isinstance(statement, ir.If) for test, body in statement.branches
+                              if self.only_idles(body, "") and self.only_idles(statement.orelse, ""))]
+        while tests:
+            test = tests.pop()
+            if isinstance(test, ir.BoolOp):
+                tests += test.values
+            elif isinstance(test, ir.Unary):
+                tests.append(test.operand)
+            elif isinstance(test, ir.Await):
+                tests.append(test.value)
+            elif isinstance(test, ir.Call):
+                self.turns.add(id(test.at))
 
     @staticmethod
     def _unmarked(state: State, own: set) -> State:

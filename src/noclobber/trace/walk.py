@@ -120,6 +120,7 @@ class Walker(Evaluator, Calls, Stores, TimeLimits, Tools, Swallows, Refiner, Cau
         self.inner: list = []  # functions inside the root that are exposed to a model: (value, exposure, state)
         self.watched: Any = None  # the inner function whose returns are wanted, and these
         self.watched_returns: list = []
+        self.turns: set = set()  # handles of calls whose answer only says whether a loop goes on
         self.sought: frozenset = NOTHING  # functions that a caller is walked for; other helpers are entered only when they hold something
         self.dispatch: Optional[str] = None  # of the tools behind a dispatching function the one that is looked at
         self.dispatch_names: frozenset = NOTHING
@@ -480,6 +481,7 @@ class Walker(Evaluator, Calls, Stores, TimeLimits, Tools, Swallows, Refiner, Cau
         def head(entry: State) -> tuple:
             return self.test(node.test, entry)
 
+        self.note_turns(node)
         endless = isinstance(node.test, ir.Const) and bool(node.test.value)
         return self.loop(node, state, head, node.body, node.orelse, endless=endless, counted=self.is_limited(node), asks=not endless)
 

@@ -6,6 +6,7 @@ from typing import Optional
 from ..events import Precondition, Read, Trace, Write
 from ..records import NO
 from .guards import guard_between, same
+from .tests import tests_of_field
 from .writes import relies_on
 
 #: Columns that divide a table among tenants: a row needs another one beside them.
@@ -20,6 +21,8 @@ def refusing(trace: Trace, write: Write) -> Optional[Precondition]:
         return None
     written = {name for name, _ in write.columns or ()}
     for precondition in write.preconditions:
+        if precondition.kind == "witness" and _fills(trace, write, precondition):
+            continue
         if precondition.kind in ("witness", "bound") and (precondition.column in written or write.verb == "delete" or names_row(write, without=precondition.column)):
             return precondition
     for precondition in write.preconditions:
@@ -35,13 +38,23 @@ def _matters(trace: Trace, write: Write, precondition: Precondition) -> bool:
     return not precondition.value.is_none and not precondition.column.endswith("_id")
 
 
+def _fills(trace: Trace, write: Write, precondition: Precondition) -> bool:
+    """`if row.due is None: filter(pk=row.pk, due=row.due).update(due=…)`: who is late finds it filled, and nothing else is lost."""
+    column = precondition.column
+    if trace.match("state_column", column) or any(o.kind == "param" and o.n != "self" for o in write.payload.origins) or relies_on(trace, write):
+        return False
+    bases = {origin._replace(path=origin.path[:-1]) for origin in precondition.value.same if origin.path}
+    return any(tested.column == column and (tested.op == "empty" or tested.op in ("is", "==") and tested.right is not None and tested.right.is_none)
+               for tested in tests_of_field(trace, bases, write))
+
+
 def names_row(write: Write, without: str = "") -> bool:
     """Does the key name one row? A foreign key or a tenant alone names many: that some of them are left out is what such an update is for."""
     label = write.record.label.lower()
     foreign = set()
-    for column, _ in write.record.key:
-        if column == without or column.endswith(" in"):
-            continue
+    for column, value in write.record.key:
+        if column == without or column.endswith(" in") or value is not None and any(value.literal is plain for plain in (None, True, False)):
+            continue  # `lines=None` says what kind of rows, not which
         name = column.lower()
         stem = name.removesuffix("_id").removesuffix("_uuid")
         if stem in _TENANTS and stem not in label:
