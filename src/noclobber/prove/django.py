@@ -3,6 +3,7 @@ from __future__ import annotations
 
 import ast
 import os
+from dataclasses import dataclass
 from typing import Any, Optional
 
 from noclobber.prove import models
@@ -26,7 +27,8 @@ def plan(program: Program) -> Optional[Plan]:
     _no_transaction(program)
     program.columns = models.column_reader(program, model)
     keys = models.key_fields(program, model)
-    values = models.row(program, model, keys) if program.finding.name != "check-then-create" else {}
+    others: list[Related] = []
+    values = models.row(program, model, keys, lambda field: _relation(program, model, f"program.{model.text}", field, others))
     creating = program.finding.name == "check-then-create"
     if creating:
         models.refuse_unique(program, model, keys)
@@ -35,16 +37,20 @@ def plan(program: Program) -> Optional[Plan]:
         kind = program.annotated(arg).rpartition(".")[2]
         if kind == model.name or (not kind and arg.arg == model.name.lower()):
             return _load(model)
+        for other in others:
+            if kind == other.model or not kind and arg.arg == other.name:
+                return f"{other.text}.objects.get(pk={other.key})"
         if arg.arg in keys:
             return models.key_value(model, keys[arg.arg])
         return None
 
     own = program.cls is not None and program.cls.name == model.name
     call = call_of(program, given, lambda: _load(model) if own else None)
-    apps, label = _apps(program, model)
+    apps, stand_in = _apps(program, model, others)
     create = [
         "    connection.close()", '    connection.settings_dict["NAME"] = str(file)  # of the connections of all threads', "    with connection.schema_editor() as editor:",
-        f"        editor.create_model(program.{model.text})",
+        *(f"        editor.create_model({other.text})" for other in others), f"        editor.create_model(program.{model.text})",
+        *(f"    {other.text}.objects.create({', '.join(f'{name}={value}' for name, value in other.row.items())})" for other in others),
     ]
     if not creating:
         create.append(f"    program.{model.text}.objects.create({', '.join(f'{name}={value}' for name, value in values.items())})")
@@ -54,9 +60,8 @@ def plan(program: Program) -> Optional[Plan]:
         f"            return {call}", "    finally:", "        connection.close()",
     ]
     before = [
-        "from django.conf import settings  # noqa: E402", "", "settings.configure(",
-        f"    INSTALLED_APPS={apps!r},".replace("'", '"'), '    DATABASES={"default": {"ENGINE": "django.db.backends.sqlite3", "NAME": ":memory:"}},',
-        '    DEFAULT_AUTO_FIELD="django.db.models.BigAutoField",', "    USE_TZ=True,", ")", "import django  # noqa: E402", "", "django.setup()", "",
+        *stand_in, "from django.conf import settings  # noqa: E402", "", "settings.configure(", f"    INSTALLED_APPS=[{', '.join(apps)}],", '    DATABASES={"default": {"ENGINE": "django.db.backends.sqlite3", "NAME": ":memory:"}},',
+        '    EMAIL_BACKEND="django.core.mail.backends.locmem.EmailBackend",', '    DEFAULT_AUTO_FIELD="django.db.models.BigAutoField",', "    USE_TZ=True,", ")", "import django  # noqa: E402", "", "django.setup()", "",
         "from django.db import connection  # noqa: E402", "",
     ]
     notes = ["On SQLite select_for_update() locks nothing: a function that is mended with it needs a database with row locks to pass."] if "lock" in program.finding.name else []
@@ -100,24 +105,51 @@ def read(statement: ast.AST) -> Optional[tuple[Field, ...]]:
     return (Field(name, models.kind_of(kind), optional, bool(set_to.get("primary_key")), relation.strip("'\""), stored, bool(set_to.get("unique"))),)
 
 
-def _apps(program: Program, model: Model) -> tuple[list[str], str]:
-    """What INSTALLED_APPS must hold, and the label that the class names itself. Raises CannotProve."""
-    label = ""
+@dataclass
+class Related:
+    """A row that the finding's row points to. `name`: of the field; `text`: the class, as an expression; `model`: its name; `row`, `key`."""
+
+    name: str
+    text: str
+    model: str
+    key: str
+    row: dict[str, str]
+
+
+def _relation(program: Program, model: Model, text: str, field: Field, others: list[Related], depth: int = 2) -> tuple[str, str]:
+    """(attribute, value) for a relation of a row, whose own row is noted in `others`. Raises CannotProve."""
+    relation = field.relation.rpartition(".")[2] if not _of_auth(field) else "User"
+    target = f'{text}._meta.get_field("{field.name}").related_model'
+    if any(other.text == target for other in others):
+        return f"{field.name}_id", "1"
+    if _of_auth(field):
+        others.append(Related(field.name, target, "User", "1", {"id": "1", "username": '"first"'}))
+        return f"{field.name}_id", "1"
+    found = models.model_of(program, model.entry, relation, lambda base: base in BASES, read)
+    if found is None or depth == 0 or relation == "self":
+        raise CannotProve(f"{model.name} needs a {field.relation} (`{field.name}`): the row that it points to is not known", "write create() by hand, or prove a function of a simpler model")
+    row = models.row(program, found, {}, lambda inner: _relation(program, found, target, inner, others, depth - 1))
+    key = models.key_value(found, found.primary())
+    others.append(Related(field.name, target, found.name, key, row))
+    return f"{field.name}_id", key
+
+
+def _apps(program: Program, model: Model, others: list[Related]) -> tuple[list[str], list[str]]:
+    """What INSTALLED_APPS must hold, and the lines of an app that stands in where the models are in none."""
+    used = ['"django.contrib.contenttypes"', '"django.contrib.auth"'] if any(_of_auth(field) for field in model.fields.values()) or any(other.model == "User" for other in others) else []
     for node in model.node.body:
         if isinstance(node, ast.ClassDef) and node.name == "Meta":
-            for statement in node.body:
-                if isinstance(statement, ast.Assign) and dotted_text(statement.targets[0]) == "app_label" and isinstance(statement.value, ast.Constant):
-                    label = str(statement.value.value)
-    used = ["django.contrib.contenttypes", "django.contrib.auth"] if any(_of_auth(field) for field in model.fields.values()) else []
-    if label:
-        return used, label
+            if any(isinstance(part, ast.Assign) and dotted_text(part.targets[0]) == "app_label" for part in node.body):
+                return used, []
     name = program.project.module_name(model.entry.path)
-    package = name.rpartition(".models")[0] if name == "models" or ".models" in name else ""
-    if not package:
-        raise CannotProve(f"the Django app of {model.name} is not known: {os.path.basename(model.entry.path)} is no models module of a package, and the class names no app_label",
-                          "give the class's Meta an app_label, or put it into an app's models.py")
-    return [*used, package], label
+    if ".models" in name:
+        return [*used, f'"{name.partition(".models")[0]}"'], []
+    stand_in = [
+        "from django.apps import AppConfig  # noqa: E402", "", "", "class App(AppConfig):", '    """The models stand in no app: this one stands in."""', "",
+        f'    path = "{os.path.basename(os.path.dirname(model.entry.path))}"', "", "    def import_models(self):", "        self.models = self.apps.all_models[self.label]", "", "",
+    ]
+    return [*used, f'App("{name}", None)'], stand_in
 
 
 def _of_auth(field: Any) -> bool:
-    return "AUTH_USER_MODEL" in field.relation or field.relation in ("User", "auth.User", "Group", "Permission")
+    return "AUTH_USER_MODEL" in field.relation or field.relation in ("User", "auth.User", "get_user_model()")

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Any, Callable, Iterator, Optional
 
 from noclobber.prove.errors import CannotProve
-from noclobber.prove.plan import first_value, is_time, lowers
+from noclobber.prove.plan import first_value, is_time, lowers, refuse_other_column, refuse_unread
 from noclobber.prove.program import Program
 from noclobber.resolve import dotted, dotted_text
 
@@ -56,12 +56,15 @@ def find(program: Program, is_base: Callable[[str], bool], read: Callable[[ast.A
     if program.cls is not None:
         texts.insert(0, program.cls.name)
     names = dict.fromkeys(name for text in texts if text for name in (text, text.partition(".objects")[0].partition(".query")[0]))
-    models = [model for model in (_model(program, name, is_base, read) for name in names) if model is not None]
+    models = [model for model in (model_of(program, program.entry, name, is_base, read) for name in names) if model is not None]
     return next((model for model in models if model.name == said), models[0] if models else None)
 
 
-def _model(program: Program, text: str, is_base: Callable[[str], bool], read: Callable[[ast.AST], Optional[tuple[Any, ...]]]) -> Optional[Model]:
-    made = class_of(program, program.entry, text)
+def model_of(
+    program: Program, module: Any, text: str, is_base: Callable[[str], bool], read: Callable[[ast.AST], Optional[tuple[Any, ...]]]
+) -> Optional[Model]:
+    """The mapped class that a name in a module comes to; None for any other."""
+    made = class_of(program, module, text)
     if made is None:
         return None
     fields: dict[str, Field] = {}
@@ -137,7 +140,7 @@ def key_fields(program: Program, model: Model) -> dict[str, str]:
             name = dotted_text(node.func).rpartition(".")[2] or (node.func.attr if isinstance(node.func, ast.Attribute) else "")
             if name in ("get", "filter", "get_object_or_404", "get_or_create", "filter_by", "select_for_update", "exclude", "exists"):
                 for keyword in node.keywords:
-                    if keyword.arg in ("pk", *model.fields, "id"):
+                    if keyword.arg in ("pk", *model.fields, "id", *(field.column for field in model.fields.values())):
                         note(keyword.value, keyword.arg)
                     elif keyword.arg in [f"{field}__{part}" for field in model.fields for part in ("exact", "iexact")]:
                         note(keyword.value, keyword.arg.partition("__")[0])
@@ -159,23 +162,35 @@ def key_value(model: Model, field: str) -> str:
     return '"key"' if kind == "text" else "1"
 
 
-def row(program: Program, model: Model, keys: dict[str, str]) -> dict[str, str]:
-    """Field → value of the first row, those left out that have a default and that the function does not work with. Raises CannotProve."""
+def row(program: Program, model: Model, keys: dict[str, str], related: Callable[[Field], tuple[str, str]]) -> dict[str, str]:
+    """Field → value of the first row, those left out that have a default and that the function does not work with. Raises CannotProve.
+
+    `related(field)`: name and value for a relation that the row cannot be made without.
+    """
     values: dict[str, str] = {}
     written = {
         target.attr for node in ast.walk(program.function) if isinstance(node, (ast.Assign, ast.AugAssign))
         for target in (node.targets if isinstance(node, ast.Assign) else [node.target]) if isinstance(target, ast.Attribute)
     }
+    written |= {keyword.arg for call in ast.walk(program.function) if isinstance(call, ast.Call) for keyword in call.keywords if keyword.arg in model.fields
+                and isinstance(call.func, ast.Attribute) and call.func.attr in ("update", "values")}
+    written &= set(model.fields)
+    refuse_other_column(program, written)
+    refuse_unread(program, any(isinstance(node, ast.Attribute) and program.columns(node) is not None for node in ast.walk(program.function)))
+    asked = _asked(program, model)
     touched = written | {program.subject(node)[1] for node in ast.walk(program.function) if (program.subject(node) or ("",))[0] == "column"}
     values[model.primary()] = key_value(model, model.primary())
     for field in model.fields.values():
-        if field.name in keys.values():
+        if field.relation:
+            if not field.optional or field.column in keys.values() or field.name in keys.values():
+                name, value = related(field)
+                values[name] = value
+        elif field.name in keys.values():
             values[field.name] = key_value(model, field.name)
         elif field.primary:
             continue
-        elif field.relation:
-            if not field.optional:
-                raise CannotProve(f"{model.name} needs a {field.relation} (`{field.name}`): the row that it points to is not known", "write create() by hand, or prove a function of a simpler model")
+        elif field.name in asked:
+            values[field.name] = asked[field.name]
         elif field.kind == "time":
             if not field.optional:
                 values[field.name] = "datetime.datetime(2030, 1, 1, tzinfo=datetime.timezone.utc)"
@@ -187,6 +202,18 @@ def row(program: Program, model: Model, keys: dict[str, str]) -> dict[str, str]:
             value = first_value(program, field.name, field.kind, field.name in written, lowers(program, field.name))
             values[field.name] = ast.literal_eval(value) if field.kind == "json" and value.startswith("'") else value
     return values
+
+
+def _asked(program: Program, model: Model) -> dict[str, str]:
+    """Field → the literal that a look-up wants in it."""
+    found: dict[str, str] = {}
+    for node in ast.walk(program.function):
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr in ("get", "filter", "filter_by"):
+            found.update((k.arg, repr(k.value.value)) for k in node.keywords if k.arg in model.fields and isinstance(k.value, ast.Constant))
+        elif isinstance(node, ast.Compare) and len(node.ops) == 1 and isinstance(node.ops[0], ast.Eq) and isinstance(node.left, ast.Attribute):
+            if dotted_text(node.left.value) == model.text and isinstance(node.comparators[0], ast.Constant):
+                found[node.left.attr] = repr(node.comparators[0].value)
+    return {name: value for name, value in found.items() if not model.fields.get(name) or not model.fields[name].primary}
 
 
 def refuse_unique(program: Program, model: Model, keys: dict[str, str]) -> None:

@@ -86,10 +86,11 @@ def _json(program: Program, column: str) -> str:
         for part in (node.left, node.right) if isinstance(node, ast.BinOp) else (node.target,) if isinstance(node, ast.AugAssign) else ():
             if isinstance(part, ast.Subscript) and isinstance(part.slice, ast.Constant) and part.slice.value in keys and is_it(part.value):
                 keys[part.slice.value] = "100"
-        if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr == "append" and isinstance(node.func.value, ast.Subscript):
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and isinstance(node.func.value, ast.Subscript):
             part = node.func.value
-            if isinstance(part.slice, ast.Constant) and part.slice.value in keys and is_it(part.value):
-                keys[part.slice.value] = "[]"
+            inner = {**dict.fromkeys(("append", "extend"), "[]"), **dict.fromkeys(("items", "values", "keys", "get", "update", "setdefault", "pop"), '{"first": 100}')}.get(node.func.attr)
+            if inner and isinstance(part.slice, ast.Constant) and part.slice.value in keys and is_it(part.value):
+                keys[part.slice.value] = inner
     return "{" + ", ".join(f'"{name}": {value}' for name, value in keys.items()) + "}"
 
 
@@ -120,8 +121,6 @@ def call_of(program: Program, given: Callable[[ast.arg], Optional[str]], make: C
     if record is not None:
         return f"{record}.{name}({arguments})"
     start = next((node for node in program.cls.body if isinstance(node, ast.FunctionDef) and node.name == "__init__"), None)
-    if start is None and program.cls.bases and ast.unparse(program.cls.bases[0]) != "object":
-        raise CannotProve(f"how a {program.cls.name} is made is not known: its constructor is in a base class", "prove a plain function, or give the class a constructor of its own")
     made = _arguments(program, program.parameters(start), given) if start is not None else ""
     return f"program.{program.cls.name}({made}).{name}({arguments})"
 
@@ -137,3 +136,22 @@ def _arguments(program: Program, parameters: list[tuple[Any, bool, bool]], given
             text = program.value(arg)
         parts.append(f"{arg.arg}={text}" if keyword or named else text)
     return ", ".join(parts)
+
+
+def refuse_other_column(program: Program, written: set[str]) -> None:
+    """A test of one column and a write of another: two runs of the function never collide. Raises CannotProve."""
+    tested = {column for column, *_ in program.tests()}
+    if "check-then-act" in program.finding.name and tested and written and not tested & written:
+        raise CannotProve(
+            f"{program.shown} tests `{sorted(tested)[0]}` and writes `{sorted(written)[0]}`: it collides with the code that writes `{sorted(tested)[0]}`, not with itself",
+            "write a test that runs the two functions at once: a barrier in one of them between the test and the write",
+        )
+
+
+def refuse_unread(program: Program, reads: bool) -> None:
+    """A conditional write whose condition the function did not read itself. Raises CannotProve."""
+    if program.finding.name.startswith("unchecked-") and not reads:
+        raise CannotProve(
+            f"{program.shown} reads nothing before it writes: the second of two calls does nothing and says nothing, also when it runs after the first",
+            "test what the caller is told: call it twice, and look at what the second call gives back or raises",
+        )

@@ -12,13 +12,15 @@ from noclobber.resolve import SourceError, dotted, dotted_text, parse
 NUMBERS = ("int", "float", "Decimal", "complex")
 #: Annotations (last name) → the values of worker 0 and worker 1.
 VALUES = {
-    "int": "(5, 10)[worker]", "float": "(5.0, 10.0)[worker]", "Decimal": "decimal.Decimal((5, 10)[worker])", "str": '("ann", "bob")[worker]',
-    "bytes": '(b"ann", b"bob")[worker]', "bool": "True", "dict": '({"ann": 1}, {"bob": 2})[worker]', "list": '(["ann"], ["bob"])[worker]',
-    "date": "datetime.date(2030, 1, 1 + worker)", "datetime": "datetime.datetime(2030, 1, 1 + worker, tzinfo=datetime.timezone.utc)",
-    "UUID": "uuid.UUID(int=1 + worker)",
+    "int": ("5", "10"), "float": ("5.0", "10.0"), "Decimal": ("decimal.Decimal(5)", "decimal.Decimal(10)"), "str": ('"ann"', '"bob"'), "bytes": ('b"ann"', 'b"bob"'),
+    "bool": ("True", "True"), "dict": ('{"ann": 1}', '{"bob": 2}'), "list": ('["ann"]', '["bob"]'), "set": ('{"ann"}', '{"bob"}'), "tuple": ('("ann",)', '("bob",)'),
+    "date": ("datetime.date(2030, 1, 1)", "datetime.date(2030, 1, 2)"), "datetime": ("datetime.datetime(2030, 1, 1)", "datetime.datetime(2030, 1, 2)"),
+    "UUID": ("uuid.UUID(int=1)", "uuid.UUID(int=2)"),
 }
-#: Kind of a subject → the same for a parameter without an annotation.
-BY_KIND = {"number": VALUES["int"], "text": VALUES["str"], "json": VALUES["dict"], "bool": "True"}
+#: Spellings of the same.
+SAME = {"Dict": "dict", "Mapping": "dict", "List": "list", "Sequence": "list", "Iterable": "list", "Collection": "list", "Set": "set", "frozenset": "set"}
+#: Kind of a subject → the annotation that it would have.
+BY_KIND = {"number": "int", "text": "str", "json": "dict", "bool": "bool"}
 #: Words of parameters that are nearly always a number, for those that neither an annotation nor a use tells.
 AMOUNTS = ("amount", "delta", "quantity", "qty", "count", "cents", "points", "number", "step", "n", "by", "value")
 
@@ -138,15 +140,18 @@ class Program:
         if arg.arg in self.tied():
             return self.tied_value(arg.arg)
         kind = self.annotated(arg).rpartition(".")[2]
-        kind = {"Dict": "dict", "Mapping": "dict", "List": "list", "Sequence": "list"}.get(kind, kind)
-        if kind in VALUES:
-            return VALUES[kind]
+        kind = SAME.get(kind, kind)
         if not kind or kind == "Any":
             told = self.kinds().get(("param", arg.arg))
             if told is None and any(word in AMOUNTS for word in (arg.arg, *arg.arg.split("_"))):
                 told = "number"
-            if told is not None:
-                return BY_KIND.get(told, VALUES["str"])
+            kind = BY_KIND.get(told or "", "")
+        if kind in VALUES:
+            ours, theirs = VALUES[kind]
+            if kind in ("list", "set", "tuple") and arg.annotation is not None and "[int" in ast.unparse(arg.annotation):
+                ours = theirs = {"list": "[1]", "set": "{1}", "tuple": "(1,)"}[kind]  # keys, most likely
+            # To create the same thing both must ask for the same.
+            return ours if ours == theirs or self.finding.name == "check-then-create" else f"({ours}, {theirs})[worker]"
         what = f"a {kind}" if kind else "its type"
         raise CannotProve(
             f"the parameter `{arg.arg}` of {self.finding.function}(): no value for it is known ({what})",

@@ -6,7 +6,7 @@ import re
 from typing import Any, Iterator, Optional
 
 from noclobber.prove.errors import CannotProve
-from noclobber.prove.plan import Plan, call_of, first_value, is_time, lowers
+from noclobber.prove.plan import Plan, call_of, first_value, is_time, lowers, refuse_other_column, refuse_unread
 from noclobber.prove.program import Program
 from noclobber.resolve import dotted_text
 from noclobber.trace.sql import Statement, looks_like_sql, parse
@@ -117,24 +117,38 @@ class Sql:
                     found.update((t.id, name) for t, name in zip(node.targets[0].elts, names) if isinstance(t, ast.Name))
         return found
 
-    # --- the table ---------------------------------------------------------------------------------------------------------
-    def keys(self) -> dict[str, ast.AST]:
+    # --- the tables --------------------------------------------------------------------------------------------------------
+    def keys(self, table: str = "") -> dict[str, ast.AST]:
         """Column → the expression that says which row."""
         found: dict[str, ast.AST] = {}
-        for run in self.mine:
+        for run in self.of(table):
             for predicate in run.statement.key_predicates(self.program.is_version):
                 value = run.value(predicate.value.refs[0]) if predicate.value.form == "param" else None
                 if value is not None and isinstance(predicate.column, str) and self.column(value) is None:
                     found.setdefault(predicate.column, value)
+            for column in run.statement.conflict_keys:
+                expression = next((value for name, value in run.statement.sets if name == column), None)
+                value = run.value(expression.refs[0]) if expression is not None and expression.form == "param" else None
+                if value is not None and isinstance(column, str):
+                    found.setdefault(column, value)
         return found
 
-    def written(self) -> set[str]:
-        return {name for run in self.mine for name, _ in (*run.statement.sets, *run.statement.conflict_sets) if isinstance(name, str) and run.statement.writes}
+    def of(self, table: str) -> list[Run]:
+        """The function's statements on a table (default: that of the finding)."""
+        return [run for run in self.runs if _name(run.statement.table) == (table or self.table)]
 
-    def named(self) -> list[str]:
-        """Every column that a statement of the module names, in order."""
+    def tables(self) -> list[str]:
+        """The finding's table first, then the others that the function names."""
+        others = {_name(name) for run in self.runs for name in run.statement.tables}
+        return [self.table, *sorted(others - {self.table, ""})]
+
+    def written(self, table: str = "") -> set[str]:
+        return {name for run in self.of(table) for name, _ in (*run.statement.sets, *run.statement.conflict_sets) if isinstance(name, str) and run.statement.writes}
+
+    def named(self, table: str = "") -> list[str]:
+        """Every column of a table that a statement of the function (of the module, for the finding's table) names, in order."""
         found: dict[str, None] = {}
-        for run in (*self.mine, *self.others):
+        for run in (*self.of(table), *(self.others if table in ("", self.table) else ())):
             statement = run.statement
             for name, _ in (*statement.columns, *statement.sets, *statement.conflict_sets):
                 if isinstance(name, str):
@@ -146,10 +160,18 @@ class Sql:
                 found.setdefault(name.lower())
         return [name for name in found if name.isidentifier()]
 
-    def created(self) -> Optional[str]:
-        """The project's own CREATE TABLE of this table."""
-        wanted = re.compile(rf"CREATE\s+TABLE\s+(?:IF\s+NOT\s+EXISTS\s+)?[\"'`\[]?{re.escape(self.table)}[\"'`\]]?\s*\(", re.I)
-        for entry in (self.program.entry, *self.program.project.mentions(self.table)):
+    def asked(self, column: str, table: str) -> Optional[str]:
+        """The literal that a SELECT wants in a column."""
+        for run in self.of(table):
+            for predicate in run.statement.where if run.statement.verb == "select" else ():
+                if predicate.column == column and predicate.must and predicate.op in ("=", "is") and predicate.value.form == "literal":
+                    return repr(predicate.value.value)
+        return None
+
+    def created(self, table: str) -> Optional[str]:
+        """The project's own CREATE TABLE of a table."""
+        wanted = re.compile(rf"CREATE\s+TABLE\s+(?:IF\s+NOT\s+EXISTS\s+)?[\"'`\[]?{re.escape(table)}[\"'`\]]?\s*\(", re.I)
+        for entry in (self.program.entry, *self.program.project.mentions(table)):
             for node in ast.walk(self.program.tree if entry is self.program.entry else self.program.parsed(entry)):
                 if isinstance(node, ast.Constant) and isinstance(node.value, str):
                     start = wanted.search(node.value)
@@ -188,7 +210,7 @@ def plan(program: Program) -> Optional[Plan]:
     sql = Sql(program)
     if not sql.table:
         raise CannotProve(f"{program.shown}: its SQL is no literal text that names one table", "write the statement as one literal, or prove the function that holds it")
-    create, compared = table(sql)
+    create, compared = tables(sql)
     own = [node for node in _calls(program.function) if program.resolves(node.func) == "sqlite3.connect"]
     start = _start(program)
     own += [node for node in _calls(start) if program.resolves(node.func) == "sqlite3.connect"] if start is not None else []
@@ -253,13 +275,12 @@ def key_of(sql: Sql, arg: ast.arg) -> Optional[str]:
     """The key's value, for a parameter that says which row."""
     for column, value in sql.keys().items():
         if isinstance(value, ast.Name) and value.id == arg.arg:
-            return key_value(sql, column)
+            return key_value(sql, column, value)
     return None
 
 
-def key_value(sql: Sql, column: str) -> str:
+def key_value(sql: Sql, column: str, value: ast.AST) -> str:
     """The value of a key column in the first row: as the parameter behind it is annotated, else as the column is called."""
-    value = sql.keys()[column]
     if isinstance(value, ast.Constant):
         return repr(value.value)
     for arg, _, _ in sql.program.parameters():
@@ -270,49 +291,59 @@ def key_value(sql: Sql, column: str) -> str:
     return "1" if column == "id" or column.endswith(("_id", "_no", "number")) else '"key"'
 
 
-def table(sql: Sql) -> tuple[list[str], list[str]]:
-    """The body of create(), and the columns to compare. Raises CannotProve."""
-    program, keys, written = sql.program, sql.keys(), sql.written()
-    columns = {name: "" for name in sql.named()}
-    if not columns:
-        raise CannotProve(f"{program.shown}: the columns of `{sql.table}` are not named (SELECT *)", "name the columns, or put the CREATE TABLE into the project")
-    created = sql.created()
-    required: dict[str, str] = {}
-    if created is not None:
-        required = _declared(created)
-        columns = {name: _kind(declared) for name, declared in required.items()} or columns
-    else:
-        created = f"CREATE TABLE {sql.table} ({', '.join(name + _type(sql, name) for name in columns)})"
-    reads = [run for run in sql.mine if run.statement.verb == "select"]
-    row = {}
+def tables(sql: Sql) -> tuple[list[str], list[str]]:
+    """The body of create(), and the columns of the finding's table to compare. Raises CannotProve."""
+    program = sql.program
     creating = program.finding.name == "check-then-create"
-    for name, kind in columns.items():
-        if name in keys:
-            row[name] = key_value(sql, name)
-        elif is_time(name) and not program.is_version(name) and "NOT NULL" not in required.get(name, "").upper():
-            continue
-        elif required and name not in sql.named() and ("NOT NULL" not in required[name].upper() or "DEFAULT" in required[name].upper()):
+    if not creating and not any(run.statement.verb == "select" for run in (*sql.mine, *sql.others)):
+        raise CannotProve(f"{program.shown}: no SELECT of `{sql.table}` is seen in its module", "prove a function of the module that holds the read")
+    refuse_other_column(program, sql.written())
+    refuse_unread(program, any(run.statement.verb == "select" for run in sql.mine))
+    lines = ["    connection = sqlite3.connect(file)"]
+    compared: list[str] = []
+    for table in sql.tables():
+        created, columns, row = _table(sql, table)
+        if table == sql.table:
+            unseen = {"id"} if creating else set()
+            compared = [name for name in columns if not is_time(name) and name not in unseen]
+        lines.append(f"    connection.execute({_quoted(created)})")
+        read = any(run.statement.verb == "select" for run in sql.of(table))
+        if row and (table != sql.table if creating else table == sql.table or read):
+            names, marks = ", ".join(row), ", ".join("?" * len(row))
+            values = ", ".join(row.values()) + ("," if len(row) == 1 else "")
+            lines.append(f"    connection.execute({_quoted(f'INSERT INTO {table} ({names}) VALUES ({marks})')}, ({values}))")
+    return [*lines, "    connection.commit()", "    connection.close()"], compared
+
+
+def _table(sql: Sql, table: str) -> tuple[str, list[str], dict[str, str]]:
+    """(CREATE TABLE, its columns, column → value of the first row). Raises CannotProve."""
+    program, keys, written, named = sql.program, sql.keys(table), sql.written(table), sql.named(table)
+    created = sql.created(table)
+    declared = _declared(created) if created is not None else {}
+    columns = list(declared) or named
+    if not columns:
+        raise CannotProve(f"{program.shown}: the columns of `{table}` are not named (SELECT *)", "name the columns, or put the CREATE TABLE into the project")
+    values = {name: key_value(sql, name, keys[name]) for name in keys}
+    if created is None:
+        main = next((name for name in ("id", *keys) if name in columns), "")
+        types = [f"{name}{(' INTEGER' if values.get(name, '1') == '1' else '') + ' PRIMARY KEY' if name == main and len(keys) < 2 else ''}" for name in columns]
+        created = f"CREATE TABLE {table} ({', '.join(types)})"
+    row = {}
+    for name in columns:
+        needed = "NOT NULL" in declared.get(name, "").upper() and "DEFAULT" not in declared[name].upper()
+        if name in values:
+            row[name] = values[name]
+        elif (is_time(name) and not program.is_version(name) or name in declared and name not in named) and not needed:
             continue
         else:
-            row[name] = first_value(program, name, kind or _by_set(sql, name), name in written, lowers(program, name))
-    lines = ["    connection = sqlite3.connect(file)", f"    connection.execute({_quoted(created)})"]
-    if not creating:
-        values = ", ".join(row.values())
-        lines.append(f"    connection.execute({_quoted('INSERT INTO %s (%s) VALUES (%s)' % (sql.table, ', '.join(row), ', '.join('?' * len(row))))}, ({values},))")
-    lines += ["    connection.commit()", "    connection.close()"]
-    if not reads and not creating and not any(run.statement.verb == "select" for run in sql.others):
-        raise CannotProve(f"{program.shown}: no SELECT of `{sql.table}` is seen in its module", "prove a function of the module that holds the read")
-    auto = {"id"} if creating else set()
-    return lines, [name for name in columns if not is_time(name) and name not in auto]
+            asked = sql.asked(name, table)
+            kind = _kind(declared.get(name, "")) or _by_set(sql, name)
+            row[name] = asked if asked is not None else first_value(program, name, kind, name in written, lowers(program, name))
+    return created, columns, row
 
 
 def _quoted(text: str) -> str:
     return '"' + text.replace("\\", "\\\\").replace('"', '\\"') + '"'
-
-
-def _type(sql: Sql, name: str) -> str:
-    """The key is declared as such: an id that is one worker's insert is made by the store."""
-    return " INTEGER PRIMARY KEY" if name == "id" and (name not in sql.keys() or key_value(sql, name) == "1") else ""
 
 
 def _by_set(sql: Sql, name: str) -> str:

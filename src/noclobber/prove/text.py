@@ -22,6 +22,7 @@ import re
 import sqlite3
 import sys
 import threading
+import warnings
 from pathlib import Path
 {imports}
 import pytest
@@ -52,7 +53,7 @@ PATIENCE = 1.0  # seconds to wait for a worker that waits itself, for a lock
 
 class Barrier:
     def __init__(self, workers):
-        self.workers, self.held, self.ended = set(workers), set(), set()
+        self.workers, self.held, self.ended, self.met = set(workers), set(), set(), False
         self.changed = threading.Condition()
 
     def watch(self, worker):
@@ -75,6 +76,7 @@ class Barrier:
             self.held.add(worker)
             self.changed.notify_all()
             self.changed.wait_for(lambda: self.held | self.ended == self.workers, PATIENCE)
+            self.met = self.met or self.held == self.workers and not self.ended
             # worker 0 first: worker 1 goes on when worker 0 has ended, or cannot go on without it
             self.changed.wait_for(lambda: all(other in self.ended for other in self.held if other < worker), PATIENCE)
 
@@ -85,7 +87,7 @@ class Barrier:
 
 
 def together(file, *workers):
-    """Run the workers at once: {{worker: what it gave back, or its exception}}."""
+    """Run the workers at once: ({{worker: what it gave back, or its exception}}, whether all stood between read and write at once)."""
     barrier, ends = Barrier(workers), {{}}
 
     def run(worker):
@@ -101,7 +103,7 @@ def together(file, *workers):
         thread.start()
     for thread in threads:
         thread.join()
-    return ends
+    return ends, barrier.met
 
 
 def made(file):
@@ -131,7 +133,7 @@ def test_no_update_is_lost(tmp_path):
     alone, allowed = {{}}, []
     for worker in (0, 1):
         file = made(tmp_path / f"alone{{worker}}.sqlite3")
-        alone[worker] = together(file, worker)[worker]
+        alone[worker] = together(file, worker)[0][worker]
         if isinstance(alone[worker], Exception):
             pytest.fail(f"worker {{worker}} fails also alone, with {{alone[worker]!r}}: mend create() or work() above")
         if not seen(file)[1]:
@@ -145,11 +147,11 @@ def test_no_update_is_lost(tmp_path):
         file = made(tmp_path / f"order{{'-'.join(map(str, order))}}.sqlite3")
         ends = {{}}
         for worker in order:
-            ends.update(together(file, worker))
+            ends.update(together(file, worker)[0])
         allowed.append(outcome(file, ends))
 
     file = made(tmp_path / "together.sqlite3")
-    ends = together(file, 0, 1)
+    ends, met = together(file, 0, 1)
     workers, rows, effects = outcome(file, ends)
     possible = "\\n".join(f"  workers {{sorted(each[0])}}: {{each[1]}} after {{each[2]}} writes" for each in allowed)
     assert (workers, rows, effects) in allowed, (
