@@ -188,13 +188,13 @@ def row(program: Program, model: Model, keys: dict[str, str], related: Callable[
         elif field.name in keys.values():
             values[field.name] = key_value(model, field.name)
         elif field.primary:
-            continue
+            values[field.name] = key_value(model, field.name)
         elif field.name in asked:
             values[field.name] = asked[field.name]
         elif field.kind == "time":
             if not field.optional:
                 values[field.name] = "datetime.datetime(2030, 1, 1, tzinfo=datetime.timezone.utc)"
-        elif field.name in touched and not program.is_version(field.name) or not field.optional:
+        elif field.name in touched or not field.optional:
             if field.kind in ("enum", "uuid", "") and program.passing(field.name) is None and not field.optional:
                 raise CannotProve(f"{model.name}.{field.name}: no value for its type is known", "write create() by hand, or give the field a default")
             if field.kind in ("enum", "uuid", "") and program.passing(field.name) is None:
