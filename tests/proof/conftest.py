@@ -1,4 +1,5 @@
 """Servers for the proofs, started when the first proof asks for them and ended with the session; the option that writes docs/proofs.md."""
+
 from __future__ import annotations
 
 import contextlib
@@ -8,7 +9,6 @@ from typing import Any
 
 import pytest
 import servers
-
 
 HEAD = """\
 # Proofs
@@ -39,7 +39,12 @@ def proven(request: pytest.FixtureRequest) -> Iterator[dict[tuple[str, bool], st
         from proof import rows
         from proofs import PROOFS
 
-        missing = sorted(f"{proof.__name__} {'with' if fix else 'without'} the fix" for proof in PROOFS for fix in (False, True) if (proof.__name__, fix) not in known)
+        missing = sorted(
+            f"{proof.__name__} {'with' if fix else 'without'} the fix"
+            for proof in PROOFS
+            for fix in (False, True)
+            if (proof.__name__, fix) not in known
+        )
         if missing:
             pytest.fail(f"{file} is not written: not run, or not passed: {', '.join(missing)}")
         versions = {proof.store.__name__: known[proof.__name__, True] for proof in PROOFS}

@@ -1,4 +1,5 @@
 """What a proof is, and how one is run: the program as it is, then the very text that `noclobber check --fix --unsafe-fixes` prints for it."""
+
 from __future__ import annotations
 
 import functools
@@ -137,8 +138,14 @@ def rows(proofs: list[type[Proof]], versions: dict[str, str]) -> list[str]:
     for proof in sorted(proofs, key=lambda proof: (codes[proof.marker()[1]], proof.__name__)):
         slug = proof.marker()[1]
         cells = (
-            f"{codes[slug]} {slug}", proof.fix, proof.store.label, versions.get(proof.store.__name__, ""), f"[{proof.program}](../tests/proof/programs/{proof.program}.py)",
-            proof.asked, proof.before.told, proof.after.told,
+            f"{codes[slug]} {slug}",
+            proof.fix,
+            proof.store.label,
+            versions.get(proof.store.__name__, ""),
+            f"[{proof.program}](../tests/proof/programs/{proof.program}.py)",
+            proof.asked,
+            proof.before.told,
+            proof.after.told,
         )
         found.append("| " + " | ".join(cell.replace("|", "\\|") for cell in cells) + " |")
     return found

@@ -1,4 +1,5 @@
 """The proofs. docs/proofs.md is made of them: `python -m noclobber.dev proofs`."""
+
 from __future__ import annotations
 
 import json
@@ -196,7 +197,7 @@ class PauseSqlite(Proof):
 
 class LoyaltySqlite(Proof):
     program, store = "loyalty_django", stores.DjangoSqlite
-    fix = "`F(\"points\") + points`, `update_fields`"
+    fix = '`F("points") + points`, `update_fields`'
     asked = "5 and 10 points are added to 0"
     before, after = Outcome(10), Outcome(15)
 
@@ -217,7 +218,7 @@ class LoyaltyPostgres(LoyaltySqlite):
 
 class WalletPostgres(Proof):
     program, store = "wallet_django", stores.DjangoPostgres
-    fix = "`F(\"cents\") + cents`"
+    fix = '`F("cents") + cents`'
     asked = "5 and 10 cents are added to 0, each in a transaction"
     before, after = Outcome(10), Outcome(15)
 
@@ -276,7 +277,7 @@ class TankPeewee(Proof):
 
 class MemberSqlite(Proof):
     program, store = "member_django", stores.DjangoSqlite
-    fix = "`update_fields=[\"name\"]`"
+    fix = '`update_fields=["name"]`'
     asked = "one changes the name; meanwhile the city is changed"
     before, after = Outcome(("Ann", "Ulm")), Outcome(("Ann", "Bern"))
 
@@ -335,7 +336,7 @@ class TagsPostgres(TagsSqlite):
 
 class OrderSqlite(Proof):
     program, store = "order_django", stores.DjangoSqlite
-    fix = "`filter(pk=..., status=\"open\").update(...)`, and the count is checked"
+    fix = '`filter(pk=..., status="open").update(...)`, and the count is checked'
     asked = "two pay one order"
     before, after = Outcome(("paid", "bob")), Outcome(("paid", "ann"), b="NotOpen")
 
@@ -600,8 +601,38 @@ class JournalRedis(Proof):
 
 #: Proofs whose fix is not there yet: their test fails when it comes.
 WAITING = {
-    JobsSqlite, JobsPostgres, SeatsSqlite, SeatsPostgres, MinutesSqlite, PatchSqlite, PauseSqlite, TankPeewee, MemberSqlite, MemberPostgres, BoatPeewee,
-    TagsSqlite, TagsPostgres, OrderSqlite, OrderPostgres, ArticleSqlite, ArticlePostgres, SignupSqlite, SignupPostgres, SettingsHttp, PlaylistHttp, RosterHttp,
-    PaymentHttp, LedgerS3, CounterDynamo, PlanDynamo, ScoreMongo, BasketMongo, DraftMongo, VisitsRedis, JournalRedis,
+    JobsSqlite,
+    JobsPostgres,
+    SeatsSqlite,
+    SeatsPostgres,
+    MinutesSqlite,
+    PatchSqlite,
+    PauseSqlite,
+    TankPeewee,
+    MemberSqlite,
+    MemberPostgres,
+    BoatPeewee,
+    TagsSqlite,
+    TagsPostgres,
+    OrderSqlite,
+    OrderPostgres,
+    ArticleSqlite,
+    ArticlePostgres,
+    SignupSqlite,
+    SignupPostgres,
+    SettingsHttp,
+    PlaylistHttp,
+    RosterHttp,
+    PaymentHttp,
+    LedgerS3,
+    CounterDynamo,
+    PlanDynamo,
+    ScoreMongo,
+    BasketMongo,
+    DraftMongo,
+    VisitsRedis,
+    JournalRedis,
 }
-PROOFS = [kind for kind in list(globals().values()) if isinstance(kind, type) and issubclass(kind, Proof) and kind is not Proof and kind not in WAITING]
+PROOFS = [
+    kind for kind in list(globals().values()) if isinstance(kind, type) and issubclass(kind, Proof) and kind is not Proof and kind not in WAITING
+]

@@ -5,6 +5,7 @@ the first time, until the other worker has come there too, has ended, or has not
 the first one holds). Then the workers go on one after the other: the second starts when the first has ended, or waits itself for the
 second. So the interleaving is the same on every run: A reads, B reads, A writes, B writes.
 """
+
 from __future__ import annotations
 
 import difflib

@@ -1,4 +1,5 @@
 """Real servers on a free loopback port, in a folder of their own, ended with the test session."""
+
 from __future__ import annotations
 
 import contextlib
@@ -98,12 +99,24 @@ def postgres() -> Iterator[str]:
             os.chown(data, owner["user"], owner["group"])
         environment = {**os.environ, "LC_ALL": "C", "TZ": "UTC"}
         options: dict[str, Any] = {**owner, "cwd": str(data), "env": environment}
-        made = subprocess.run([initdb, "-D", str(data), "-U", "proof", "-A", "trust", "-E", "UTF8", "--no-sync", "--no-instructions"],
-                              capture_output=True, text=True, timeout=120, **options)
+        made = subprocess.run(
+            [initdb, "-D", str(data), "-U", "proof", "-A", "trust", "-E", "UTF8", "--no-sync", "--no-instructions"],
+            capture_output=True,
+            text=True,
+            timeout=120,
+            **options,
+        )
         if made.returncode:
             raise RuntimeError(made.stdout + made.stderr)
         port = free_port()
-        settings = ("fsync=off", "listen_addresses=127.0.0.1", "unix_socket_directories=", "max_connections=40", "shared_buffers=16MB", "deadlock_timeout=200ms")
+        settings = (
+            "fsync=off",
+            "listen_addresses=127.0.0.1",
+            "unix_socket_directories=",
+            "max_connections=40",
+            "shared_buffers=16MB",
+            "deadlock_timeout=200ms",
+        )
         command = [server, "-D", str(data), "-p", str(port), *(word for setting in settings for word in ("-c", setting))]
         with running(command, port, folder, "ready to accept connections", **options):
             yield f"postgresql://proof@127.0.0.1:{port}/postgres"

@@ -3,6 +3,7 @@
 A store has `label` (its name in docs/proofs.md), `version()` (what was really run against) and what a proof needs of it. Making one
 raises servers.Missing where a library or a server is not there.
 """
+
 from __future__ import annotations
 
 import contextlib
@@ -163,7 +164,10 @@ class Django(Store):
         conf = library("django.conf")
         if not conf.settings.configured:
             conf.settings.configure(
-                DATABASES={}, INSTALLED_APPS=[], DEFAULT_AUTO_FIELD="django.db.models.BigAutoField", USE_TZ=True,
+                DATABASES={},
+                INSTALLED_APPS=[],
+                DEFAULT_AUTO_FIELD="django.db.models.BigAutoField",
+                USE_TZ=True,
                 EMAIL_BACKEND="django.core.mail.backends.locmem.EmailBackend",
             )
             self.django.setup()
@@ -298,8 +302,10 @@ class DynamoDb(Aws):
 
     def create(self, key: str) -> Any:
         library("boto3").resource("dynamodb").create_table(
-            TableName="proof", KeySchema=[{"AttributeName": key, "KeyType": "HASH"}],
-            AttributeDefinitions=[{"AttributeName": key, "AttributeType": "S"}], BillingMode="PAY_PER_REQUEST",
+            TableName="proof",
+            KeySchema=[{"AttributeName": key, "KeyType": "HASH"}],
+            AttributeDefinitions=[{"AttributeName": key, "AttributeType": "S"}],
+            BillingMode="PAY_PER_REQUEST",
         )
         return self.table()
 

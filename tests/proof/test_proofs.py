@@ -1,4 +1,5 @@
 """Each fix, run against a real store: without it the update is lost, with it nothing is lost (docs/proofs.md)."""
+
 from __future__ import annotations
 
 from collections.abc import Callable

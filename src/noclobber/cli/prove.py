@@ -12,7 +12,9 @@ from noclobber.cli.places import EVERYTHING, at, place_of
 def parser() -> Parser:
     cli = Parser("prove")
     cli.add_argument("place", metavar="PATH:LINE", help="where a finding stands, or one of its other places")
-    cli.add_argument("-o", "--output", metavar="FILE", default="", help="write the test into this new file (default: stdout, for a file in the current folder)")
+    cli.add_argument(
+        "-o", "--output", metavar="FILE", default="", help="write the test into this new file (default: stdout, for a file in the current folder)"
+    )
     cli.add_argument("--config", metavar="FILE", default=os.environ.get("NOCLOBBER_CONFIG", ""), help="use this settings file for everything")
     cli.add_argument("--isolated", action="store_true", help="read no settings file")
     return cli

@@ -4,6 +4,7 @@ The test runs the finding's function in two workers on an SQLite file. Each work
 follows a read of it; then one goes on, and the other after it. In the end the table must look as it does after some order of the
 workers one after the other, where a worker that was refused (an exception, or another falsy value than it gives alone) has not run.
 """
+
 from __future__ import annotations
 
 from typing import Any
@@ -15,10 +16,21 @@ from noclobber.prove.program import Program
 __all__ = ["CannotProve", "write"]
 
 #: Rules whose loss shows in what the table holds after two runs of one function.
-RULES = frozenset({
-    "blind-sql-update", "check-then-act", "orm-increment", "orm-derived-save", "orm-check-then-act", "check-then-create", "stale-lock",
-    "lock-outside-transaction", "unchecked-rowcount", "unchecked-conditional-result", "version-not-bumped",
-})
+RULES = frozenset(
+    {
+        "blind-sql-update",
+        "check-then-act",
+        "orm-increment",
+        "orm-derived-save",
+        "orm-check-then-act",
+        "check-then-create",
+        "stale-lock",
+        "lock-outside-transaction",
+        "unchecked-rowcount",
+        "unchecked-conditional-result",
+        "version-not-bumped",
+    }
+)
 #: Why a test of this form cannot show what other rules find.
 OTHERS = {
     "orm-full-save": "the other writer is another function: the loss shows only when that one changes another column meanwhile",
@@ -34,7 +46,11 @@ def write(finding: Finding, project: Any, path: str, vocabulary: Any, folder: st
     in; `command`: what was typed. Raises CannotProve.
     """
     if finding.name not in RULES:
-        reason = OTHERS.get(finding.name) or (f"its store is not at hand: {AT_HAND}" if finding.code.startswith("RMW10") else "what it finds does not show in a table that two workers write")
+        reason = OTHERS.get(finding.name) or (
+            f"its store is not at hand: {AT_HAND}"
+            if finding.code.startswith("RMW10")
+            else "what it finds does not show in a table that two workers write"
+        )
         raise CannotProve(f"{finding.code} {finding.name}: {reason}", f"the page says how to test it by hand: noclobber rule {finding.code}")
     program = Program(finding, project, path, vocabulary)
     from noclobber.prove import alchemy, django, sqlite
@@ -45,6 +61,5 @@ def write(finding: Finding, project: Any, path: str, vocabulary: Any, folder: st
         if plan is not None:
             return module(plan, program, folder, command)
     raise CannotProve(
-        f"the store of {program.shown} is not at hand: {AT_HAND}",
-        f"the page says how to test it by hand: noclobber rule {finding.code}",
+        f"the store of {program.shown} is not at hand: {AT_HAND}", f"the page says how to test it by hand: noclobber rule {finding.code}"
     )

@@ -1,4 +1,5 @@
 """SQLAlchemy and SQLModel: the mapped classes make their tables on an SQLite file, or the SQL text tells them."""
+
 from __future__ import annotations
 
 import ast
@@ -13,19 +14,28 @@ from noclobber.resolve import dotted_text
 
 SESSIONS = ("session", "db", "s", "db_session", "sess")
 BASES = ("sqlalchemy.orm.DeclarativeBase", "sqlalchemy.orm.DeclarativeBaseNoMeta", "sqlmodel.SQLModel")
-LISTEN = ('    engine = create_engine(f"sqlite:///{file}")', '    event.listen(engine, "before_cursor_execute", lambda connection, cursor, statement, *rest: watch(statement))')
+LISTEN = (
+    '    engine = create_engine(f"sqlite:///{file}")',
+    '    event.listen(engine, "before_cursor_execute", lambda connection, cursor, statement, *rest: watch(statement))',
+)
 MAKERS = ("declarative_base", "automap_base")
 
 
 def plan(program: Program) -> Optional[Plan]:
     """None: not this store. Raises CannotProve."""
-    if not any(program.project.find(target, program.entry.path) is not None or target.partition(".")[0] in ("sqlalchemy", "sqlmodel") for target in program.imports.values()):
+    if not any(
+        program.project.find(target, program.entry.path) is not None or target.partition(".")[0] in ("sqlalchemy", "sqlmodel")
+        for target in program.imports.values()
+    ):
         return None
     model = models.find(program, lambda base: _is_base(program, base), read)
     if model is None:
         return _core(program) if program.uses("sqlalchemy", "sqlmodel") else None
     if program.finding.name == "version-not-bumped":
-        raise CannotProve(f"{program.shown}: the value that is written does not depend on the one read: the later writer may win in any order", "test that the version has moved on after the write")
+        raise CannotProve(
+            f"{program.shown}: the value that is written does not depend on the one read: the later writer may win in any order",
+            "test that the version has moved on after the write",
+        )
     program.columns = models.column_reader(program, model)
     keys = models.key_fields(program, model)
     creating = program.finding.name == "check-then-create"
@@ -37,7 +47,10 @@ def plan(program: Program) -> Optional[Plan]:
         kind = program.annotated(arg)
         last = kind.rpartition(".")[2]
         if last in ("AsyncSession", "async_sessionmaker", "AsyncEngine"):
-            raise CannotProve(f"{program.shown} takes an {last}: the test holds plain function calls in threads", "prove a plain function that does the same, or write the test by hand")
+            raise CannotProve(
+                f"{program.shown} takes an {last}: the test holds plain function calls in threads",
+                "prove a plain function that does the same, or write the test by hand",
+            )
         if last in ("Session", "scoped_session") or not kind and arg.arg in SESSIONS:
             return "session"
         if last == "Engine" or not kind and arg.arg == "engine":
@@ -55,23 +68,43 @@ def plan(program: Program) -> Optional[Plan]:
     call = call_of(program, given, lambda: record)
     swaps = [] if "session" in call or "engine" in call else _swaps(program)
     if not swaps and "session" not in call and "engine" not in call:
-        raise CannotProve(f"{program.shown} takes no session and no engine, and none of its module is seen: it cannot be pointed at the test's database", "give the function the session as a parameter")
+        raise CannotProve(
+            f"{program.shown} takes no session and no engine, and none of its module is seen: it cannot be pointed at the test's database",
+            "give the function the session as a parameter",
+        )
     kind = "sqlmodel" if program.uses("sqlmodel") else "sqlalchemy.orm"
-    create = [
-        '    engine = create_engine(f"sqlite:///{file}")', f"    program.{model.text}.metadata.create_all(engine)",
-    ]
+    create = ['    engine = create_engine(f"sqlite:///{file}")', f"    program.{model.text}.metadata.create_all(engine)"]
     if not creating:
-        create += ["    with Session(engine) as session:", f"        session.add(program.{model.text}({', '.join(f'{name}={value}' for name, value in values.items())}))", "        session.commit()"]
+        create += [
+            "    with Session(engine) as session:",
+            f"        session.add(program.{model.text}({', '.join(f'{name}={value}' for name, value in values.items())}))",
+            "        session.commit()",
+        ]
     create.append("    engine.dispose()")
     work = list(LISTEN)
     if swaps:
         work += ["    ENGINES.here = engine", "    try:", f"        return {call}", "    finally:", "        engine.dispose()"]
     else:
-        work += ["    try:", "        with Session(engine) as session:", f"            result = {call}", "            session.commit()", "            return result", "    finally:", "        engine.dispose()"]
-    imports = ["from sqlalchemy import create_engine, event", f"from {kind} import {'Session, sessionmaker' if 'sessionmaker(' in ''.join([*work, *swaps]) else 'Session'}"]
+        work += [
+            "    try:",
+            "        with Session(engine) as session:",
+            f"            result = {call}",
+            "            session.commit()",
+            "            return result",
+            "    finally:",
+            "        engine.dispose()",
+        ]
+    imports = [
+        "from sqlalchemy import create_engine, event",
+        f"from {kind} import {'Session, sessionmaker' if 'sessionmaker(' in ''.join([*work, *swaps]) else 'Session'}",
+    ]
     if kind == "sqlmodel" and "sessionmaker" in imports[1]:
         imports = [imports[0], "from sqlalchemy.orm import sessionmaker", "from sqlmodel import Session"]
-    notes = ["On SQLite with_for_update() locks nothing: a function that is mended with it needs a database with row locks to pass."] if "lock" in program.finding.name else []
+    notes = (
+        ["On SQLite with_for_update() locks nothing: a function that is mended with it needs a database with row locks to pass."]
+        if "lock" in program.finding.name
+        else []
+    )
     table = f"program.{model.text}.__table__.name"
     return Plan("SQLAlchemy", table, models.compared(model, creating), create, work, imports=imports, after=swaps, notes=notes)
 
@@ -94,7 +127,10 @@ def _core(program: Program) -> Plan:
     else:
         sql = sqlite.Sql(program)
         if not sql.table:
-            raise CannotProve(f"{program.shown}: no mapped class, no Table and no literal SQL is seen in it", "prove the function or method that names the mapped class or the table")
+            raise CannotProve(
+                f"{program.shown}: no mapped class or Table of this project and no literal SQL is seen in it",
+                "prove the function or method that names the class or the table, in the project that has it",
+            )
         create, compared = sqlite.tables(sql)
         table = repr(sql.table)
         key = {arg.arg: text for arg, _, _ in program.parameters() for text in [sqlite.key_of(sql, arg)] if text is not None}
@@ -108,14 +144,20 @@ def _core(program: Program) -> Plan:
         if last == "Engine" or not last and arg.arg == "engine":
             return "engine"
         if last.startswith("Async"):
-            raise CannotProve(f"{program.shown} takes an {last}: the test holds plain function calls in threads", "prove a plain function that does the same, or write the test by hand")
+            raise CannotProve(
+                f"{program.shown} takes an {last}: the test holds plain function calls in threads",
+                "prove a plain function that does the same, or write the test by hand",
+            )
         return key.get(arg.arg)
 
     call = call_of(program, given, lambda: None)
     kind = next((word for word in ("session", "connection") if word in call), "")
     swaps = [] if kind or "engine" in call else _swaps(program)
     if not kind and not swaps and "engine" not in call:
-        raise CannotProve(f"{program.shown} takes no session, connection or engine: it cannot be pointed at the test's database", "give the function the connection as a parameter")
+        raise CannotProve(
+            f"{program.shown} takes no session, connection or engine: it cannot be pointed at the test's database",
+            "give the function the connection as a parameter",
+        )
     opening = {"session": "Session(engine)", "connection": "engine.connect()"}.get(kind, "")
     work = [*LISTEN, *(["    ENGINES.here = engine"] if swaps else []), "    try:"]
     if opening:
@@ -123,7 +165,10 @@ def _core(program: Program) -> Plan:
     else:
         work.append(f"        return {call}")
     work += ["    finally:", "        engine.dispose()"]
-    imports = ["from sqlalchemy import create_engine, event", *(["from sqlalchemy.orm import Session"] if "Session(" in "".join([*work, *swaps]) else [])]
+    imports = [
+        "from sqlalchemy import create_engine, event",
+        *(["from sqlalchemy.orm import Session"] if "Session(" in "".join([*work, *swaps]) else []),
+    ]
     return Plan("SQLAlchemy", table, compared, create, work, imports=imports, after=swaps)
 
 
@@ -137,7 +182,12 @@ def _table(program: Program) -> Optional[models.Model]:
             continue
         fields = {}
         for part in made[1].args:
-            if isinstance(part, ast.Call) and dotted_text(part.func).rpartition(".")[2] == "Column" and part.args and isinstance(part.args[0], ast.Constant):
+            if (
+                isinstance(part, ast.Call)
+                and dotted_text(part.func).rpartition(".")[2] == "Column"
+                and part.args
+                and isinstance(part.args[0], ast.Constant)
+            ):
                 column = str(part.args[0].value)
                 fields[column] = (read(ast.Assign([ast.Name(column)], part)) or ())[0]
         found.append((getattr(made[1].args[0], "value", name), models.Model(f"{name}.c", name, made[0], ast.ClassDef(name, [], [], [], []), fields)))
@@ -155,7 +205,9 @@ def _core_reader(program: Program, table: models.Model) -> Any:
         if isinstance(node, ast.Subscript) and isinstance(node.slice, ast.Constant) and node.slice.value in table.fields:
             return str(node.slice.value)
         if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr.startswith("scalar"):
-            select = next((call for call in ast.walk(node) if isinstance(call, ast.Call) and dotted_text(call.func).rpartition(".")[2] == "select"), None)
+            select = next(
+                (call for call in ast.walk(node) if isinstance(call, ast.Call) and dotted_text(call.func).rpartition(".")[2] == "select"), None
+            )
             names = [arg.attr for arg in select.args if isinstance(arg, ast.Attribute) and arg.attr in table.fields] if select is not None else []
             return names[0] if len(names) == 1 else None
         return None
@@ -171,7 +223,11 @@ def _is_base(program: Program, base: str) -> bool:
     if place is None:
         return False
     for statement in program.parsed(place[0]).body:
-        if isinstance(statement, ast.Assign) and any(dotted_text(target) == place[1] for target in statement.targets) and isinstance(statement.value, ast.Call):
+        if (
+            isinstance(statement, ast.Assign)
+            and any(dotted_text(target) == place[1] for target in statement.targets)
+            and isinstance(statement.value, ast.Call)
+        ):
             return dotted_text(statement.value.func).rpartition(".")[2] in MAKERS
     return False
 
@@ -191,7 +247,15 @@ def _swaps(program: Program) -> list[str]:
     head = ["ENGINES = threading.local()  # the engine of each worker"]
     if any("EngineHere" in line for line in lines):
         head += [
-            "", "", "class EngineHere:", '    """Stands in for the module\'s engine."""', "", "    def __getattr__(self, name):", "        return getattr(ENGINES.here, name)", "", "",
+            "",
+            "",
+            "class EngineHere:",
+            '    """Stands in for the module\'s engine."""',
+            "",
+            "    def __getattr__(self, name):",
+            "        return getattr(ENGINES.here, name)",
+            "",
+            "",
         ]
     return head + lines
 
@@ -237,7 +301,11 @@ def read(statement: ast.AST) -> Optional[tuple[Field, ...]]:
     points = next((text for text in inner if "ForeignKey" in text), "") or ("ForeignKey" if "foreign_key" in options else "")
     primary = set_to.get("primary_key") is True
     nullable = set_to.get("nullable", "Optional" in annotation or "None" in annotation or (not annotation and not primary))
-    optional = bool(nullable) or any(name in options for name in ("default", "server_default", "default_factory", "insert_default")) or (bool(annotation) and value is not None and not isinstance(value, ast.Call))
+    optional = (
+        bool(nullable)
+        or any(name in options for name in ("default", "server_default", "default_factory", "insert_default"))
+        or (bool(annotation) and value is not None and not isinstance(value, ast.Call))
+    )
     column = inner[0].strip("'\"") if inner and inner[0].startswith(("'", '"')) else set_to.get("name", target.id)
     # SQLite does not hold a foreign key against anybody: a number will do, of a row that is not there.
     kind = models.kind_of(annotation, *inner) or ("number" if points else "")

@@ -1,4 +1,5 @@
 """Django: the model's app is set up on an SQLite file, the table made by the schema editor."""
+
 from __future__ import annotations
 
 import ast
@@ -22,7 +23,10 @@ def plan(program: Program) -> Optional[Plan]:
     model = models.find(program, lambda base: base in BASES, read)
     if model is None:
         if program.uses("django") and not program.uses("sqlite3", "sqlalchemy"):
-            raise CannotProve(f"{program.shown}: which model it writes is not seen", "prove the method or function that names the model")
+            raise CannotProve(
+                f"{program.shown}: which model it writes is not seen, or its class is not in this project",
+                "prove the method or function that names the model, in the project that has the class",
+            )
         return None
     _no_transaction(program)
     program.columns = models.column_reader(program, model)
@@ -48,23 +52,50 @@ def plan(program: Program) -> Optional[Plan]:
     call = call_of(program, given, lambda: _load(model) if own else None)
     apps, stand_in = _apps(program, model, others)
     create = [
-        "    connection.close()", '    connection.settings_dict["NAME"] = str(file)  # of the connections of all threads', "    with connection.schema_editor() as editor:",
-        *(f"        editor.create_model({other.text})" for other in others), f"        editor.create_model(program.{model.text})",
+        "    connection.close()",
+        '    connection.settings_dict["NAME"] = str(file)  # of the connections of all threads',
+        "    with connection.schema_editor() as editor:",
+        *(f"        editor.create_model({other.text})" for other in others),
+        f"        editor.create_model(program.{model.text})",
         *(f"    {other.text}.objects.create({', '.join(f'{name}={value}' for name, value in other.row.items())})" for other in others),
     ]
     if not creating:
         create.append(f"    program.{model.text}.objects.create({', '.join(f'{name}={value}' for name, value in values.items())})")
     create.append("    connection.close()")
     work = [
-        "    def told(execute, sql, *rest):", "        watch(sql)", "        return execute(sql, *rest)", "", "    try:", "        with connection.execute_wrapper(told):",
-        f"            return {call}", "    finally:", "        connection.close()",
+        "    def told(execute, sql, *rest):",
+        "        watch(sql)",
+        "        return execute(sql, *rest)",
+        "",
+        "    try:",
+        "        with connection.execute_wrapper(told):",
+        f"            return {call}",
+        "    finally:",
+        "        connection.close()",
     ]
     before = [
-        *stand_in, "from django.conf import settings  # noqa: E402", "", "settings.configure(", f"    INSTALLED_APPS=[{', '.join(apps)}],", '    DATABASES={"default": {"ENGINE": "django.db.backends.sqlite3", "NAME": ":memory:"}},',
-        '    EMAIL_BACKEND="django.core.mail.backends.locmem.EmailBackend",', '    DEFAULT_AUTO_FIELD="django.db.models.BigAutoField",', "    USE_TZ=True,", ")", "import django  # noqa: E402", "", "django.setup()", "",
-        "from django.db import connection  # noqa: E402", "",
+        *stand_in,
+        "from django.conf import settings  # noqa: E402",
+        "",
+        "settings.configure(",
+        f"    INSTALLED_APPS=[{', '.join(apps)}],",
+        '    DATABASES={"default": {"ENGINE": "django.db.backends.sqlite3", "NAME": ":memory:"}},',
+        '    EMAIL_BACKEND="django.core.mail.backends.locmem.EmailBackend",',
+        '    DEFAULT_AUTO_FIELD="django.db.models.BigAutoField",',
+        "    USE_TZ=True,",
+        ")",
+        "import django  # noqa: E402",
+        "",
+        "django.setup()",
+        "",
+        "from django.db import connection  # noqa: E402",
+        "",
     ]
-    notes = ["On SQLite select_for_update() locks nothing: a function that is mended with it needs a database with row locks to pass."] if "lock" in program.finding.name else []
+    notes = (
+        ["On SQLite select_for_update() locks nothing: a function that is mended with it needs a database with row locks to pass."]
+        if "lock" in program.finding.name
+        else []
+    )
     return Plan("Django", f"program.{model.text}._meta.db_table", models.compared(model, creating), create, work, before=before, notes=notes)
 
 
@@ -76,7 +107,9 @@ def _no_transaction(program: Program) -> None:
     """SQLite lets nobody write between the read and the write of one transaction: nothing would be shown."""
     inside = program.decorated("atomic", "commit_on_success") or any(
         "atomic" in dotted_text(item.context_expr.func if isinstance(item.context_expr, ast.Call) else item.context_expr)
-        for node in ast.walk(program.function) if isinstance(node, ast.With) for item in node.items
+        for node in ast.walk(program.function)
+        if isinstance(node, ast.With)
+        for item in node.items
     )
     if inside:
         raise CannotProve(
@@ -127,7 +160,10 @@ def _relation(program: Program, model: Model, text: str, field: Field, others: l
         return f"{field.name}_id", "1"
     found = models.model_of(program, model.entry, relation, lambda base: base in BASES, read)
     if found is None or depth == 0 or relation == "self":
-        raise CannotProve(f"{model.name} needs a {field.relation} (`{field.name}`): the row that it points to is not known", "write create() by hand, or prove a function of a simpler model")
+        raise CannotProve(
+            f"{model.name} needs a {field.relation} (`{field.name}`): the row that it points to is not known",
+            "write create() by hand, or prove a function of a simpler model",
+        )
     row = models.row(program, found, {}, lambda inner: _relation(program, found, target, inner, others, depth - 1))
     key = models.key_value(found, found.primary())
     others.append(Related(field.name, target, found.name, key, row))
@@ -136,7 +172,11 @@ def _relation(program: Program, model: Model, text: str, field: Field, others: l
 
 def _apps(program: Program, model: Model, others: list[Related]) -> tuple[list[str], list[str]]:
     """What INSTALLED_APPS must hold, and the lines of an app that stands in where the models are in none."""
-    used = ['"django.contrib.contenttypes"', '"django.contrib.auth"'] if any(_of_auth(field) for field in model.fields.values()) or any(other.model == "User" for other in others) else []
+    used = (
+        ['"django.contrib.contenttypes"', '"django.contrib.auth"']
+        if any(_of_auth(field) for field in model.fields.values()) or any(other.model == "User" for other in others)
+        else []
+    )
     for node in model.node.body:
         if isinstance(node, ast.ClassDef) and node.name == "Meta":
             if any(isinstance(part, ast.Assign) and dotted_text(part.targets[0]) == "app_label" for part in node.body):
@@ -145,8 +185,18 @@ def _apps(program: Program, model: Model, others: list[Related]) -> tuple[list[s
     if ".models" in name:
         return [*used, f'"{name.partition(".models")[0]}"'], []
     stand_in = [
-        "from django.apps import AppConfig  # noqa: E402", "", "", "class App(AppConfig):", '    """The models stand in no app: this one stands in."""', "",
-        f'    path = "{os.path.basename(os.path.dirname(model.entry.path))}"', "", "    def import_models(self):", "        self.models = self.apps.all_models[self.label]", "", "",
+        "from django.apps import AppConfig  # noqa: E402",
+        "",
+        "",
+        "class App(AppConfig):",
+        '    """The models stand in no app: this one stands in."""',
+        "",
+        f'    path = "{os.path.basename(os.path.dirname(model.entry.path))}"',
+        "",
+        "    def import_models(self):",
+        "        self.models = self.apps.all_models[self.label]",
+        "",
+        "",
     ]
     return [*used, f'App("{name}", None)'], stand_in
 

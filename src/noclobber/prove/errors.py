@@ -1,4 +1,5 @@
 """Why no test can be written."""
+
 from __future__ import annotations
 
 

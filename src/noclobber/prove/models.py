@@ -1,4 +1,5 @@
 """Mapped classes of SQLAlchemy and Django, read as text: their fields, and the first row of their table."""
+
 from __future__ import annotations
 
 import ast
@@ -12,9 +13,32 @@ from noclobber.resolve import dotted, dotted_text
 
 #: Parts of the names of field and column types → the kind of their values.
 KINDS = (
-    ("Bool", "bool"), ("JSON", "json"), ("Int", "number"), ("int", "number"), ("Float", "number"), ("float", "number"), ("Decimal", "number"), ("Numeric", "number"),
-    ("Auto", "number"), ("DateTime", "time"), ("Date", "time"), ("date", "time"), ("Time", "time"), ("UUID", "uuid"), ("Char", "text"), ("Text", "text"),
-    ("String", "text"), ("str", "text"), ("Slug", "text"), ("Email", "text"), ("URL", "text"), ("Unicode", "text"), ("Enum", "enum"), ("dict", "json"), ("list", "json"), ("bool", "bool"),
+    ("Bool", "bool"),
+    ("JSON", "json"),
+    ("Int", "number"),
+    ("int", "number"),
+    ("Float", "number"),
+    ("float", "number"),
+    ("Decimal", "number"),
+    ("Numeric", "number"),
+    ("Auto", "number"),
+    ("DateTime", "time"),
+    ("Date", "time"),
+    ("date", "time"),
+    ("Time", "time"),
+    ("UUID", "uuid"),
+    ("Char", "text"),
+    ("Text", "text"),
+    ("String", "text"),
+    ("str", "text"),
+    ("Slug", "text"),
+    ("Email", "text"),
+    ("URL", "text"),
+    ("Unicode", "text"),
+    ("Enum", "enum"),
+    ("dict", "json"),
+    ("list", "json"),
+    ("bool", "bool"),
 )
 
 
@@ -169,12 +193,21 @@ def row(program: Program, model: Model, keys: dict[str, str], related: Callable[
     """
     values: dict[str, str] = {}
     written = {
-        target.attr for node in ast.walk(program.function) if isinstance(node, (ast.Assign, ast.AugAssign))
-        for target in (node.targets if isinstance(node, ast.Assign) else [node.target]) if isinstance(target, ast.Attribute)
+        target.attr
+        for node in ast.walk(program.function)
+        if isinstance(node, (ast.Assign, ast.AugAssign))
+        for target in (node.targets if isinstance(node, ast.Assign) else [node.target])
+        if isinstance(target, ast.Attribute)
     }
-    written |= {keyword.arg for call in ast.walk(program.function) if isinstance(call, ast.Call) for keyword in call.keywords if keyword.arg in model.fields
-                and isinstance(call.func, ast.Attribute) and call.func.attr in ("update", "values")}
+    written |= {
+        keyword.arg
+        for call in ast.walk(program.function)
+        if isinstance(call, ast.Call)
+        for keyword in call.keywords
+        if keyword.arg in model.fields and isinstance(call.func, ast.Attribute) and call.func.attr in ("update", "values")
+    }
     written &= set(model.fields)
+    program.stored = _stored(program, model)
     refuse_other_column(program, written)
     refuse_unread(program, any(isinstance(node, ast.Attribute) and program.columns(node) is not None for node in ast.walk(program.function)))
     asked = _asked(program, model)
@@ -202,6 +235,19 @@ def row(program: Program, model: Model, keys: dict[str, str], related: Callable[
             value = first_value(program, field.name, field.kind, field.name in written, lowers(program, field.name))
             values[field.name] = ast.literal_eval(value) if field.kind == "json" and value.startswith("'") else value
     return values
+
+
+def _stored(program: Program, model: Model) -> dict[str, str]:
+    """Parameter → kind of the field that it is written into as it is: by an assignment, by a keyword of create(), update() or the class."""
+    pairs = [
+        (t.attr, node.value)
+        for node in ast.walk(program.function)
+        if isinstance(node, ast.Assign)
+        for t in node.targets
+        if isinstance(t, ast.Attribute)
+    ]
+    pairs += [(keyword.arg or "", keyword.value) for node in ast.walk(program.function) if isinstance(node, ast.Call) for keyword in node.keywords]
+    return {value.id: model.fields[name].kind for name, value in pairs if isinstance(value, ast.Name) and name in model.fields}
 
 
 def _asked(program: Program, model: Model) -> dict[str, str]:

@@ -1,4 +1,5 @@
 """What the writer of the test must know of one finding, whatever the store."""
+
 from __future__ import annotations
 
 import ast
@@ -63,9 +64,16 @@ def _json(program: Program, column: str) -> str:
     """The JSON text of a first value: '[]' where the function appends to it, else an object with the keys that the function reads."""
     mine = ("column", column)
     loaded = {
-        node.targets[0].id for node in ast.walk(program.function)
-        if isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Name)
-        and (program.subject(node.value) == mine or isinstance(node.value, ast.Call) and node.value.args and program.subject(node.value.args[0]) == mine)
+        node.targets[0].id
+        for node in ast.walk(program.function)
+        if isinstance(node, ast.Assign)
+        and isinstance(node.targets[0], ast.Name)
+        and (
+            program.subject(node.value) == mine
+            or isinstance(node.value, ast.Call)
+            and node.value.args
+            and program.subject(node.value.args[0]) == mine
+        )
     }
 
     def is_it(node: ast.AST) -> bool:
@@ -73,7 +81,12 @@ def _json(program: Program, column: str) -> str:
 
     keys: dict[str, str] = {}
     for node in ast.walk(program.function):
-        if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr in ("append", "extend", "insert", "remove") and is_it(node.func.value):
+        if (
+            isinstance(node, ast.Call)
+            and isinstance(node.func, ast.Attribute)
+            and node.func.attr in ("append", "extend", "insert", "remove")
+            and is_it(node.func.value)
+        ):
             return "[]"
         if isinstance(node, (ast.ListComp, ast.For)):
             source = node.iter if isinstance(node, ast.For) else node.generators[0].iter
@@ -88,7 +101,10 @@ def _json(program: Program, column: str) -> str:
                 keys[part.slice.value] = "100"
         if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and isinstance(node.func.value, ast.Subscript):
             part = node.func.value
-            inner = {**dict.fromkeys(("append", "extend"), "[]"), **dict.fromkeys(("items", "values", "keys", "get", "update", "setdefault", "pop"), '{"first": 100}')}.get(node.func.attr)
+            inner = {
+                **dict.fromkeys(("append", "extend"), "[]"),
+                **dict.fromkeys(("items", "values", "keys", "get", "update", "setdefault", "pop"), '{"first": 100}'),
+            }.get(node.func.attr)
             if inner and isinstance(part.slice, ast.Constant) and part.slice.value in keys and is_it(part.value):
                 keys[part.slice.value] = inner
     return "{" + ", ".join(f'"{name}": {value}' for name, value in keys.items()) + "}"
@@ -142,8 +158,9 @@ def refuse_other_column(program: Program, written: set[str]) -> None:
     """A test of one column and a write of another: two runs of the function never collide. Raises CannotProve."""
     tested = {column for column, *_ in program.tests()}
     if "check-then-act" in program.finding.name and tested and written and not tested & written:
+        state = sorted(tested)[0]
         raise CannotProve(
-            f"{program.shown} tests `{sorted(tested)[0]}` and writes `{sorted(written)[0]}`: it collides with the code that writes `{sorted(tested)[0]}`, not with itself",
+            f"{program.shown} tests `{state}` and writes `{sorted(written)[0]}`: it collides with the code that writes `{state}`, not with itself",
             "write a test that runs the two functions at once: a barrier in one of them between the test and the write",
         )
 
@@ -152,6 +169,7 @@ def refuse_unread(program: Program, reads: bool) -> None:
     """A conditional write whose condition the function did not read itself. Raises CannotProve."""
     if program.finding.name.startswith("unchecked-") and not reads:
         raise CannotProve(
-            f"{program.shown} reads nothing before it writes: the second of two calls does nothing and says nothing, also when it runs after the first",
+            f"{program.shown} reads nothing before it writes: the second of two calls does nothing and says nothing, also when it runs "
+            "after the first",
             "test what the caller is told: call it twice, and look at what the second call gives back or raises",
         )

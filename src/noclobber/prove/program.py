@@ -1,4 +1,5 @@
 """The function under a finding, read with `ast`: its parameters, what it computes with and tests, the values that make it run."""
+
 from __future__ import annotations
 
 import ast
@@ -12,13 +13,31 @@ from noclobber.resolve import SourceError, dotted, dotted_text, parse
 NUMBERS = ("int", "float", "Decimal", "complex")
 #: Annotations (last name) → the values of worker 0 and worker 1.
 VALUES = {
-    "int": ("5", "10"), "float": ("5.0", "10.0"), "Decimal": ("decimal.Decimal(5)", "decimal.Decimal(10)"), "str": ('"ann"', '"bob"'), "bytes": ('b"ann"', 'b"bob"'),
-    "bool": ("True", "True"), "dict": ('{"ann": 1}', '{"bob": 2}'), "list": ('["ann"]', '["bob"]'), "set": ('{"ann"}', '{"bob"}'), "tuple": ('("ann",)', '("bob",)'),
-    "date": ("datetime.date(2030, 1, 1)", "datetime.date(2030, 1, 2)"), "datetime": ("datetime.datetime(2030, 1, 1)", "datetime.datetime(2030, 1, 2)"),
+    "int": ("5", "10"),
+    "float": ("5.0", "10.0"),
+    "Decimal": ("decimal.Decimal(5)", "decimal.Decimal(10)"),
+    "str": ('"ann"', '"bob"'),
+    "bytes": ('b"ann"', 'b"bob"'),
+    "bool": ("True", "True"),
+    "dict": ('{"ann": 1}', '{"bob": 2}'),
+    "list": ('["ann"]', '["bob"]'),
+    "set": ('{"ann"}', '{"bob"}'),
+    "tuple": ('("ann",)', '("bob",)'),
+    "date": ("datetime.date(2030, 1, 1)", "datetime.date(2030, 1, 2)"),
+    "datetime": ("datetime.datetime(2030, 1, 1)", "datetime.datetime(2030, 1, 2)"),
     "UUID": ("uuid.UUID(int=1)", "uuid.UUID(int=2)"),
 }
 #: Spellings of the same.
-SAME = {"Dict": "dict", "Mapping": "dict", "List": "list", "Sequence": "list", "Iterable": "list", "Collection": "list", "Set": "set", "frozenset": "set"}
+SAME = {
+    "Dict": "dict",
+    "Mapping": "dict",
+    "List": "list",
+    "Sequence": "list",
+    "Iterable": "list",
+    "Collection": "list",
+    "Set": "set",
+    "frozenset": "set",
+}
 #: Kind of a subject → the annotation that it would have.
 BY_KIND = {"number": "int", "text": "str", "json": "dict", "bool": "bool"}
 #: Words of parameters that are nearly always a number, for those that neither an annotation nor a use tells.
@@ -30,7 +49,8 @@ Subject = tuple  # ("param" | "column", name)
 class Program:
     """A finding's function and its surroundings.
 
-    `columns`: set by a store's plan: (node) → the column's name that the expression has the value of, or None.
+    `columns`: set by a store's plan: (node) → the column's name that the expression has the value of, or None. `stored`: likewise, the
+    parameters that are written into a column as they are → the kind of the column.
     """
 
     def __init__(self, finding: Finding, project: Any, path: str, vocabulary: Any) -> None:
@@ -43,6 +63,7 @@ class Program:
         self.cls, self.function = self._function()
         self.imports = {**self.index.imports, **self._own_imports()}
         self.columns: Callable[[ast.AST], Optional[str]] = lambda node: None
+        self.stored: dict[str, str] = {}
         self.shown = f"{finding.function}() ({finding.path}:{finding.place.line})"
 
     # --- where -----------------------------------------------------------------------------------------------------------
@@ -61,11 +82,21 @@ class Program:
                 owners += [(node, child) for child in node.body]
         for cls, node in owners:
             if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)) and node.lineno <= line <= (node.end_lineno or 0):
-                inner = [d for d in ast.walk(node) if isinstance(d, (ast.FunctionDef, ast.AsyncFunctionDef)) and d is not node and d.lineno <= line <= (d.end_lineno or 0)]
+                inner = [
+                    d
+                    for d in ast.walk(node)
+                    if isinstance(d, (ast.FunctionDef, ast.AsyncFunctionDef)) and d is not node and d.lineno <= line <= (d.end_lineno or 0)
+                ]
                 if inner:
-                    raise CannotProve(f"{inner[0].name}() is made inside {node.name}(): a test cannot call it", "move it to the module, or give it what it needs as parameters")
+                    raise CannotProve(
+                        f"{inner[0].name}() is made inside {node.name}(): a test cannot call it",
+                        "move it to the module, or give it what it needs as parameters",
+                    )
                 if isinstance(node, ast.AsyncFunctionDef) or any(isinstance(d, (ast.Await, ast.Yield, ast.YieldFrom)) for d in ast.walk(node)):
-                    raise CannotProve(f"{node.name}() is asynchronous or a generator: the test holds plain function calls in threads", "prove a plain function that does the same, or write the test by hand")
+                    raise CannotProve(
+                        f"{node.name}() is asynchronous or a generator: the test holds plain function calls in threads",
+                        "prove a plain function that does the same, or write the test by hand",
+                    )
                 return cls, node
         raise CannotProve(f"line {line} is in no function: a test has nothing to call", "put the statements into a function")
 
@@ -96,9 +127,13 @@ class Program:
         function = function or self.function
         args = function.args
         plain = [*args.posonlyargs, *args.args]
-        bound = self.cls is not None and function in self.cls.body and not any(dotted_text(d).rpartition(".")[2] == "staticmethod" for d in function.decorator_list)
+        bound = (
+            self.cls is not None
+            and function in self.cls.body
+            and not any(dotted_text(d).rpartition(".")[2] == "staticmethod" for d in function.decorator_list)
+        )
         defaults = [False] * (len(plain) - len(args.defaults)) + [True] * len(args.defaults)
-        rows = [(arg, default, False) for arg, default in zip(plain, defaults)][1 if bound else 0:]
+        rows = [(arg, default, False) for arg, default in zip(plain, defaults)][1 if bound else 0 :]
         return rows + [(arg, default is not None, True) for arg, default in zip(args.kwonlyargs, args.kw_defaults)]
 
     def decorated(self, *names: str) -> bool:
@@ -133,7 +168,8 @@ class Program:
         if self.is_version(arg.arg) or arg.arg.startswith("expected_"):
             if self.finding.name in ("unchecked-rowcount", "unchecked-conditional-result"):
                 raise CannotProve(
-                    f"the version comes from the caller (`{arg.arg}`): the second of two calls with one version does nothing, also when it runs alone after the first",
+                    f"the version comes from the caller (`{arg.arg}`): the second of two calls with one version does nothing, also when it runs "
+                    "after the first",
                     "test that the function tells its caller so: call it with an old version and look at what comes back",
                 )
             return "1"
@@ -145,7 +181,7 @@ class Program:
             told = self.kinds().get(("param", arg.arg))
             if told is None and any(word in AMOUNTS for word in (arg.arg, *arg.arg.split("_"))):
                 told = "number"
-            kind = BY_KIND.get(told or "", "")
+            kind = BY_KIND.get(told or self.stored.get(arg.arg, ""), "")
         if kind in VALUES:
             ours, theirs = VALUES[kind]
             if kind in ("list", "set", "tuple") and arg.annotation is not None and "[int" in ast.unparse(arg.annotation):
@@ -210,7 +246,11 @@ class Program:
         def kind(node: ast.AST) -> str:
             """Of an expression."""
             if isinstance(node, ast.Constant):
-                return "bool" if isinstance(node.value, bool) else "text" if isinstance(node.value, str) else "number" if isinstance(node.value, (int, float)) else ""
+                return (
+                    "bool"
+                    if isinstance(node.value, bool)
+                    else "text" if isinstance(node.value, str) else "number" if isinstance(node.value, (int, float)) else ""
+                )
             if isinstance(node, (ast.List, ast.Dict, ast.ListComp, ast.DictComp)):
                 return "json"
             if isinstance(node, ast.JoinedStr):
@@ -266,8 +306,12 @@ class Program:
     def tied(self) -> dict[str, str]:
         """Parameter → column that it must equal for the write to be reached (a version that the caller brings)."""
         return {
-            other.id: column for column, op, other, holds in self.tests()
-            if isinstance(other, ast.Name) and (self.subject(other) or ("",))[0] == "param" and isinstance(op, (ast.Eq, ast.NotEq)) and isinstance(op, ast.Eq) == holds
+            other.id: column
+            for column, op, other, holds in self.tests()
+            if isinstance(other, ast.Name)
+            and (self.subject(other) or ("",))[0] == "param"
+            and isinstance(op, (ast.Eq, ast.NotEq))
+            and isinstance(op, ast.Eq) == holds
         }
 
     def tied_value(self, name: str) -> str:
@@ -341,8 +385,16 @@ class Program:
                     return repr(not other.value)
                 continue
             # an order: the value nearest to the bound that passes
-            plus = {(ast.Lt, True): -1, (ast.LtE, True): 0, (ast.Gt, True): 1, (ast.GtE, True): 0,
-                    (ast.Lt, False): 0, (ast.LtE, False): 1, (ast.Gt, False): 0, (ast.GtE, False): -1}[type(op), holds]
+            plus = {
+                (ast.Lt, True): -1,
+                (ast.LtE, True): 0,
+                (ast.Gt, True): 1,
+                (ast.GtE, True): 0,
+                (ast.Lt, False): 0,
+                (ast.LtE, False): 1,
+                (ast.Gt, False): 0,
+                (ast.GtE, False): -1,
+            }[type(op), holds]
             if isinstance(other, ast.Constant) and isinstance(other.value, int):
                 return repr(other.value + plus)
             return f"{text} + {plus}" if plus else text

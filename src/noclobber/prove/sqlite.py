@@ -1,4 +1,5 @@
 """sqlite3: the table is made from the CREATE TABLE that the project has, else from the columns that its statements name."""
+
 from __future__ import annotations
 
 import ast
@@ -36,6 +37,10 @@ class Sql:
         self.mine = [run for run in self.runs if self.of_table(run.statement)]
         self.others = [run for node in _calls(program.tree) for run in self.read(node) if self.of_table(run.statement)]
         program.columns = self.column
+        plain = [
+            run.value(value.refs[0]) for run in self.runs for _, value in (*run.statement.sets, *run.statement.conflict_sets) if value.form == "param"
+        ]
+        program.stored = {value.id: "text" for value in plain if isinstance(value, ast.Name)}  # SQLite takes a text anywhere
 
     def of_table(self, statement: Statement) -> bool:
         return bool(self.table) and _name(statement.table) == self.table
@@ -96,7 +101,11 @@ class Sql:
         """The columns of the row that an expression holds."""
         if isinstance(node, ast.Name):
             for other in ast.walk(self.program.function):
-                if isinstance(other, ast.Assign) and any(isinstance(t, ast.Name) and t.id == node.id for t in other.targets) and other.value is not node:
+                if (
+                    isinstance(other, ast.Assign)
+                    and any(isinstance(t, ast.Name) and t.id == node.id for t in other.targets)
+                    and other.value is not node
+                ):
                     found = self.row(other.value)
                     if found is not None:
                         return found
@@ -143,7 +152,12 @@ class Sql:
         return [self.table, *sorted(others - {self.table, ""})]
 
     def written(self, table: str = "") -> set[str]:
-        return {name for run in self.of(table) for name, _ in (*run.statement.sets, *run.statement.conflict_sets) if isinstance(name, str) and run.statement.writes}
+        return {
+            name
+            for run in self.of(table)
+            for name, _ in (*run.statement.sets, *run.statement.conflict_sets)
+            if isinstance(name, str) and run.statement.writes
+        }
 
     def named(self, table: str = "") -> list[str]:
         """Every column of a table that a statement of the function (of the module, for the finding's table) names, in order."""
@@ -177,7 +191,7 @@ class Sql:
                     start = wanted.search(node.value)
                     end = _closing(node.value, start.end()) if start else 0
                     if start and end:
-                        return " ".join(node.value[start.start():end].split())
+                        return " ".join(node.value[start.start() : end].split())
         return None
 
 
@@ -209,7 +223,10 @@ def plan(program: Program) -> Optional[Plan]:
         return None
     sql = Sql(program)
     if not sql.table:
-        raise CannotProve(f"{program.shown}: its SQL is no literal text that names one table", "write the statement as one literal, or prove the function that holds it")
+        raise CannotProve(
+            f"{program.shown}: its SQL is no literal text that names one table",
+            "write the statement as one literal, or prove the function that holds it",
+        )
     create, compared = tables(sql)
     own = [node for node in _calls(program.function) if program.resolves(node.func) == "sqlite3.connect"]
     start = _start(program)
@@ -230,8 +247,15 @@ def plan(program: Program) -> Optional[Plan]:
     rows = ["    connection.row_factory = sqlite3.Row"] if _by_name(program, sql) and not own else []
     if opened:
         work = [
-            "    connection = sqlite3.connect(file)", *rows, "    connection.set_trace_callback(watch)", "    try:", f"        result = {call}",
-            "        connection.commit()", "        return result", "    finally:", "        connection.close()",
+            "    connection = sqlite3.connect(file)",
+            *rows,
+            "    connection.set_trace_callback(watch)",
+            "    try:",
+            f"        result = {call}",
+            "        connection.commit()",
+            "        return result",
+            "    finally:",
+            "        connection.close()",
         ]
         return Plan("sqlite3", repr(sql.table), compared, create, work)
     if not own:
@@ -240,16 +264,25 @@ def plan(program: Program) -> Optional[Plan]:
             "give the function the connection as a parameter",
         )
     work = [
-        "    def connect(*_, **options):", '        """Stands in for sqlite3.connect: the test\'s file, and the barrier sees each statement."""',
-        '        options.pop("database", None)', '        options.pop("uri", None)', "        connection = CONNECT(file, **options)", "        connection.set_trace_callback(watch)",
-        "        return connection", "", "    CONNECTS.here = connect", f"    return {call}",
+        "    def connect(*_, **options):",
+        '        """Stands in for sqlite3.connect: the test\'s file, and the barrier sees each statement."""',
+        '        options.pop("database", None)',
+        '        options.pop("uri", None)',
+        "        connection = CONNECT(file, **options)",
+        "        connection.set_trace_callback(watch)",
+        "        return connection",
+        "",
+        "    CONNECTS.here = connect",
+        f"    return {call}",
     ]
     after = ["CONNECT, CONNECTS = sqlite3.connect, threading.local()"]
     if "sqlite3.connect" in {target for name, target in program.imports.items()}:
         name = next(name for name, target in program.imports.items() if target == "sqlite3.connect")
         after.append(f"program.{name} = lambda *args, **options: CONNECTS.here(*args, **options)")
     else:
-        after.append('program.sqlite3 = types.SimpleNamespace(**{**vars(sqlite3), "connect": lambda *args, **options: CONNECTS.here(*args, **options)})')
+        after.append(
+            'program.sqlite3 = types.SimpleNamespace(**{**vars(sqlite3), "connect": lambda *args, **options: CONNECTS.here(*args, **options)})'
+        )
     return Plan("sqlite3", repr(sql.table), compared, create, work, imports=["import types"], after=after)
 
 
@@ -266,7 +299,10 @@ def _all_parameters(program: Program) -> list[tuple[ast.arg, bool, bool]]:
 def _by_name(program: Program, sql: Sql) -> bool:
     """Are rows read by the names of their columns?"""
     return any(
-        isinstance(node, ast.Subscript) and isinstance(node.slice, ast.Constant) and isinstance(node.slice.value, str) and sql.row(node.value) is not None
+        isinstance(node, ast.Subscript)
+        and isinstance(node.slice, ast.Constant)
+        and isinstance(node.slice.value, str)
+        and sql.row(node.value) is not None
         for node in ast.walk(program.function)
     )
 
@@ -322,11 +358,16 @@ def _table(sql: Sql, table: str) -> tuple[str, list[str], dict[str, str]]:
     declared = _declared(created) if created is not None else {}
     columns = list(declared) or named
     if not columns:
-        raise CannotProve(f"{program.shown}: the columns of `{table}` are not named (SELECT *)", "name the columns, or put the CREATE TABLE into the project")
+        raise CannotProve(
+            f"{program.shown}: the columns of `{table}` are not named (SELECT *)", "name the columns, or put the CREATE TABLE into the project"
+        )
     values = {name: key_value(sql, name, keys[name]) for name in keys}
     if created is None:
         main = next((name for name in ("id", *keys) if name in columns), "")
-        types = [f"{name}{(' INTEGER' if values.get(name, '1') == '1' else '') + ' PRIMARY KEY' if name == main and len(keys) < 2 else ''}" for name in columns]
+        types = [
+            f"{name}{(' INTEGER' if values.get(name, '1') == '1' else '') + ' PRIMARY KEY' if name == main and len(keys) < 2 else ''}"
+            for name in columns
+        ]
         created = f"CREATE TABLE {table} ({', '.join(types)})"
     row = {}
     for name in columns:

@@ -1,4 +1,5 @@
 """The words of the test."""
+
 from __future__ import annotations
 
 import os
@@ -173,11 +174,22 @@ def module(plan: Plan, program: Program, folder: str, command: str) -> str:
     place = "Path(__file__).resolve().parent" + ("" if relative == "." else f" / {relative!r}".replace("'", '"'))
     notes = "".join(f"\n\n{note}" for note in plan.notes)
     return HEAD.format(
-        title=f"Does {finding.function}() lose an update? ({os.path.basename(path)}:{finding.place.line})", command=command, code=finding.code, slug=finding.name,
-        message=finding.message, notes=notes, imports="".join(f"{line}\n" for line in sorted(plan.imports + _needed(plan))), root=place,
-        before="".join(f"{line}\n" for line in plan.before), module=name, program=f"\nprogram = sys.modules[{name!r}]\n".replace("'", '"'),
-        after="".join(f"{line}\n" for line in plan.after) + "\n" if plan.after else "\n", table=plan.table.replace("'", '"'), compared=", ".join(plan.compared),
-        create="\n".join(plan.create), work="\n".join(plan.work),
+        title=f"Does {finding.function}() lose an update? ({os.path.basename(path)}:{finding.place.line})",
+        command=command,
+        code=finding.code,
+        slug=finding.name,
+        message=finding.message,
+        notes=notes,
+        imports="".join(f"{line}\n" for line in sorted(plan.imports + _needed(plan))),
+        root=place,
+        before="".join(f"{line}\n" for line in plan.before),
+        module=name,
+        program=f"\nprogram = sys.modules[{name!r}]\n".replace("'", '"'),
+        after="".join(f"{line}\n" for line in plan.after) + "\n" if plan.after else "\n",
+        table=plan.table.replace("'", '"'),
+        compared=", ".join(plan.compared),
+        create="\n".join(plan.create),
+        work="\n".join(plan.work),
     )
 
 

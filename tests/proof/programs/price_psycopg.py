@@ -4,5 +4,7 @@ import psycopg
 
 def change_price(connection: psycopg.Connection, item: int, price: int, version: int) -> None:
     with connection.cursor() as cursor:
-        cursor.execute("UPDATE prices SET price = %s, version = version + 1 WHERE id = %s AND version = %s", (price, item, version))  # expect: unchecked-rowcount
+        cursor.execute(  # expect: unchecked-rowcount
+            "UPDATE prices SET price = %s, version = version + 1 WHERE id = %s AND version = %s", (price, item, version)
+        )
     connection.commit()

@@ -4,5 +4,7 @@ import sqlite3
 
 def change_price(connection: sqlite3.Connection, item: int, price: int, version: int) -> None:
     cursor = connection.cursor()
-    cursor.execute("UPDATE prices SET price = ?, version = version + 1 WHERE id = ? AND version = ?", (price, item, version))  # expect: unchecked-rowcount
+    cursor.execute(  # expect: unchecked-rowcount
+        "UPDATE prices SET price = ?, version = version + 1 WHERE id = ? AND version = ?", (price, item, version)
+    )
     connection.commit()

@@ -9,7 +9,9 @@ class Conflict(Exception):
 def book(connection: sqlite3.Connection, coach: int, passenger: str) -> None:
     passengers, version = connection.execute("SELECT passengers, version FROM coaches WHERE id = ?", (coach,)).fetchone()
     passengers = f"{passengers}{passenger};"
-    cursor = connection.execute("UPDATE coaches SET passengers = ? WHERE id = ? AND version = ?", (passengers, coach, version))  # expect: version-not-bumped
+    cursor = connection.execute(  # expect: version-not-bumped
+        "UPDATE coaches SET passengers = ? WHERE id = ? AND version = ?", (passengers, coach, version)
+    )
     if cursor.rowcount != 1:
         connection.rollback()
         raise Conflict(coach)
