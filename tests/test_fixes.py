@@ -105,6 +105,7 @@ def test_django_increment_becomes_an_expression_and_a_narrow_save():
 def test_django_imports_f_once_and_puts_loose_operands_in_parentheses():
     before = '''\
 """Counters."""
+from django.db import transaction
 from shop.models import Page
 
 

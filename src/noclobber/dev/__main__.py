@@ -1,5 +1,6 @@
 """For contributors: `print-trace FILE` (events, values and guards of each scope, as rules see them), `review PATH` (findings that nobody has
-read, with their code), `trust` (what was said of those that were read, into the pages), `proofs` (docs/proofs.md, from a run of tests/proof)."""
+read, with their code), `fixes PATH…` (which findings have a verified fix), `trust` (what was said of those that were read, into the pages),
+`proofs` (docs/proofs.md, from a run of tests/proof)."""
 from __future__ import annotations
 
 import argparse
@@ -27,6 +28,10 @@ def main(argv: Sequence[str] | None = None) -> int:
     review.add_argument("path")
     review.add_argument("--rule", action="append", default=[], help="only this rule (code or slug); may be repeated")
     review.add_argument("--limit", type=int, default=0, help="at most so many")
+    fixes = commands.add_parser("fixes", help="print how many findings of each rule have a verified fix, and why others have none")
+    fixes.add_argument("paths", nargs="+")
+    fixes.add_argument("--diff", action="store_true", help="each fix, too")
+    fixes.add_argument("--rule", action="append", default=[], help="only this rule (code or slug); may be repeated")
     trust = commands.add_parser("trust", help="set `trust` in the pages from the labels; --check only says whether it is up to date")
     trust.add_argument("--check", action="store_true")
     commands.add_parser("proofs", help="run tests/proof and write docs/proofs.md from the run")
@@ -40,6 +45,10 @@ def main(argv: Sequence[str] | None = None) -> int:
         return subprocess.call([sys.executable, "-m", "pytest", "-q", "tests/proof", "--proofs", os.path.join("docs", "proofs.md")], cwd=root)
     if args.command == "print-trace":
         return print_trace(args.file, args.function)
+    if args.command == "fixes":
+        from noclobber.dev.fixes import show
+
+        return show(args.paths, args.diff, args.rule)
     if args.command == "new-rule":
         from noclobber.dev.scaffold import new_rule
 

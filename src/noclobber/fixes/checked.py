@@ -23,7 +23,7 @@ def check_rows(job: Job, call: Any, what: str) -> None:
     """Raise where a statement that `call` ran wrote not one row. Raises Refused where the library's count is not known."""
     if not isinstance(call.func, cst.Attribute):
         raise Refused("the statement is run in a way whose count noclobber cannot name")
-    entry = job.vocabulary.entry(*job.write.entry)
+    entry = job.entry
     runs = [spec for spec in entry.specs if spec.op == "run" and spec.signature.last == call.func.attr.value] if entry is not None else []
     returns = next((spec.signature.returns for spec in runs if spec.signature.returns), "")
     outcomes = [path for found in (job.vocabulary.entries_of_type(returns) if returns else (entry,)) if found is not None for path in found.fields.get("outcome") or ()]

@@ -51,7 +51,10 @@ def is_own(job: Job, node: Any) -> bool:
     if type(node) is not cst.Name:
         return False
     function = job.sheet.function(node)
-    return isinstance(function, cst.FunctionDef) and node.value not in parameters(function) and any(True for _ in job.bindings(node.value, function))
+    if not isinstance(function, cst.FunctionDef) or node.value in parameters(function) or not any(True for _ in job.bindings(node.value, function)):
+        return False
+    found = job.definition(node)
+    return found is None or not isinstance(found[1], (cst.Name, cst.Attribute, cst.Subscript))  # else it is another's, by a shorter name
 
 
 _LOOPS = (cst.For, cst.While)

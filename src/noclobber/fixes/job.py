@@ -46,12 +46,34 @@ class Job:
         self.sheet = Sheet(module.source, claim.site.excerpt)
         self.imports: list[str] = []
         self._names: Optional[frozenset] = None
+        self._entry: Any = None
 
     # --- the vocabulary's data -------------------------------------------------------------------------------------------------
-    def setting(self, name: str, entry: Optional[tuple] = None) -> Any:
+    @property
+    def entry(self) -> Any:
+        """The vocabulary entry that the write belongs to, or None.
+
+        An object of a class that is not found may be any library's whose save is called so: then the entry counts whose package the module
+        imports, and Refused is raised where that is not one.
+        """
+        if self._entry is None:
+            found = self.vocabulary.entry(*self.write.entry)
+            if found is not None and found.kind == "orm" and self.write.model is None and not self.write.unit:
+                imported = {target.lstrip(".").partition(".")[0] for target in self.module.index.imports.values()}
+                mine = [entry for entry in self.vocabulary.entries("orm") if imported & {base.partition(".")[0] for base in entry.fields.get("base") or ()} - {"*", "db"}]
+                if found not in mine:
+                    spec = getattr(self.claim.read, "spec", None)
+                    if not mine and spec is not None and spec.entry is found:
+                        mine = [found]  # it is loaded and saved in the way of one library
+                    if len(mine) != 1:
+                        raise Refused("which library the object belongs to does not show in the module")
+                    found = mine[0]
+            self._entry = found
+        return self._entry
+
+    def setting(self, name: str) -> Any:
         """A field of the vocabulary entry that the write belongs to, or None."""
-        found = self.vocabulary.entry(*(entry or self.write.entry))
-        return found.fields.get(name) if found is not None else None
+        return self.entry.fields.get(name) if self.entry is not None else None
 
     # --- names -----------------------------------------------------------------------------------------------------------------
     def names(self) -> frozenset:
@@ -110,6 +132,18 @@ class Job:
             if found is not None and found == cls and not self.bound_here(local, node):
                 return name
         return None
+
+    def model_code(self, node: Any) -> str:
+        """The code that names the class of the written row at `node`. Raises Refused where it has no name there."""
+        code = self.class_code(self.write.model, node) if self.write.model is not None else None
+        if code is None:
+            read = self.claim.read
+            tables = [event.record.table for event in (read, self.write) if event is not None]
+            names = {part for table in tables if isinstance(table, tuple) for part in table if isinstance(part, str)}
+            code = next((local for local, target in self.module.index.imports.items() if target in names and not self.bound_here(local, node)), None)
+        if code is None:
+            raise Refused("the class of the row has no name here")
+        return code
 
     # --- definitions and uses ----------------------------------------------------------------------------------------------------
     def bindings(self, name: str, function: Any) -> Iterator[Any]:

@@ -15,11 +15,14 @@ from .edits import Refused
 from .follow import exclusive, in_return, is_own, later, mentions, root_of, runs_once_before
 from .job import Draft, Job, binds_loosely, is_number, terms, walk
 
+_LOOSE = (cst.BooleanOperation, cst.Comparison, cst.IfExp, cst.Lambda, cst.NamedExpr, cst.UnaryOperation)
 _REASON = "until the row is read again the attribute is an expression: hooks of the save, signal handlers and validation see no number"
 
 
 def fix(job: Job) -> Draft:
     template = job.setting("column")
+    if not template and job.setting("increment_call") and job.claim.change is not None:
+        return _call(job, job.setting("increment_call"))
     if not template:
         raise Refused("the library has no expression for it that noclobber knows")
     if job.claim.change is None:
@@ -105,8 +108,7 @@ def _column(job: Job, template: str, found: Increment) -> str:
     if "{model}" in template:
         if not found.field:
             raise Refused("the name of the attribute is computed")
-        model = job.class_code(job.write.model, found.object) if job.write.model is not None else None
-        return template.replace("{model}", model or f"type({job.sheet.code(found.object)})").replace("{name}", found.field)
+        return template.replace("{model}", job.model_code(found.object)).replace("{name}", found.field)
     column = template.replace("{quoted}", found.quoted)
     if needs:
         last = needs.rpartition(".")[2]
@@ -177,6 +179,48 @@ def _active(job: Job, template: str) -> Draft:
     if narrowed:
         title += ", and save the changed fields only"
     return job.draft(title, _REASON + ("; save() then writes the named fields only" if narrowed else "") + ("; one more query reads the new value" if reload else ""))
+
+
+def _call(job: Job, template: str) -> Draft:
+    """A document whose class has a call that adds on the server: it takes the place of the change and of the save right below it."""
+    sheet, write, change = job.sheet, job.write, job.claim.change
+    if write.site.excerpt is not sheet.excerpt or len(write.changes) != 1:
+        raise Refused("the same save writes other changes, too")
+    path = [str(step) for _, steps in write.changes for step in steps]
+    found = Increment(job, change, path[-1])
+    save = sheet.around(write.site.at, cst.Call)
+    spot = sheet.spot(save)
+    if spot.block is not found.spot.block or spot.at != found.spot.at + 1 or not isinstance(spot.small, cst.Expr):
+        raise Refused("other statements stand between the change and the save")
+    whole = spot.small.value.expression if isinstance(spot.small.value, cst.Await) else spot.small.value
+    if whole is not save or save.args or not isinstance(save.func, cst.Attribute):
+        raise Refused("the save is no plain call")
+    code = sheet.code(save.func.value)
+    if sheet.code(found.target if found.target is not None else found.object) != ".".join([code, *path]):
+        raise Refused("the object is saved under another name")
+    if len(path) > 1 and "{path}" not in template:
+        raise Refused("the changed field is a part of a column")
+    _untested(job, change, path[-1])
+    found.check_number()
+    if found.leaf is None:
+        step = sheet.code(found.value)
+        if isinstance(found.spot.small.operator, cst.SubtractAssign):
+            step = f"-({step})" if isinstance(found.value, (cst.BinaryOperation, *_LOOSE)) and not found.value.lpar else f"-{step}"
+    else:
+        rest = [(sign, term) for sign, term in terms(found.value) if term is not found.leaf]
+        if len(rest) != 1 or rest[0][0] == "-" and binds_loosely(rest[0][1]):
+            raise Refused("the new value is more than the old one plus or minus something")
+        step = ("-" if rest[0][0] == "-" else "") + sheet.code(rest[0][1])
+    model = job.model_code(save) if "{model}" in template else ""
+    behind = later(job, code, sheet.span(save)[1], save)
+    if any(m.attribute == path[0] and in_return(sheet, m.node) for m in behind):
+        raise Refused("the new number is returned: what the server gives back may hold another's step, too")
+    text = template
+    for name, value in (("object", code), ("model", model), ("name", path[-1]), ("path", "__".join(path)), ("step", step)):
+        text = text.replace("{" + name + "}", value)
+    sheet.replace(save, text)
+    sheet.delete(found.spot)
+    return job.draft(f"let the server add to `{'.'.join(path)}`", "hooks and validation of the save do not run, and the step is applied even where nothing else of the object is saved")
 
 
 def _between(item: Increment, mention: Any) -> None:
@@ -288,7 +332,7 @@ def _unit(job: Job, template: str) -> Draft:
         if not is_own(job, root_of(found.object)) or any(m.offset > end for m in everything):
             raise Refused("the object is written elsewhere, and whoever has it in between would see an expression")
         start = sheet.span(function)[1]
-    handlers = {spec.signature.last for entry in (job.vocabulary.entry(*write.entry),) if entry is not None
+    handlers = {spec.signature.last for entry in (job.entry,) if entry is not None
                 for spec in entry.specs if spec.op in ("add", "flush", "commit", "reload", "merge", "expire")}
     for mention in everything:
         if end <= mention.offset < start and not exclusive(sheet, mention.node, found.spot.node):
@@ -309,7 +353,7 @@ def _unit(job: Job, template: str) -> Draft:
 
 def _is_reloaded(job: Job, mention: Any, handlers: set) -> bool:
     """Is the first thing done with the object to load it again?"""
-    entry = job.vocabulary.entry(*job.write.entry)
+    entry = job.entry
     names = {spec.signature.last for spec in entry.specs if spec.op == "reload"} if entry is not None else ()
     call = job.sheet.around(mention.node, cst.Call)
     return call is not None and isinstance(call.func, cst.Attribute) and call.func.attr.value in names
@@ -336,7 +380,5 @@ def _statement(job: Job, template: str) -> Draft:
         raise Refused("the step is computed from the row, too")
     found = Increment.__new__(Increment)
     found.job, found.object, found.field, found.quoted = job, leaf.value, field, sheet.quoted(field)
-    if "{model}" in template and job.write.model is None:
-        raise Refused("the class of the row is not known")
     sheet.replace(leaf, _column(job, template, found))
     return job.draft(f"let the database compute `{field}`", "the new number is no longer known in Python: what was loaded before keeps the old one")

@@ -10,7 +10,7 @@ from noclobber.report import Lines
 
 def edited(lines: Sequence[str], edits: Sequence[Any]) -> list[str]:
     """The lines after the edits (finding.Edit: 1-based line and column, end exclusive), which do not overlap."""
-    text = "\n".join(lines)
+    text = "".join(line + "\n" for line in lines)
     starts = [0]
     for line in lines:
         starts.append(starts[-1] + len(line) + 1)
@@ -21,7 +21,7 @@ def edited(lines: Sequence[str], edits: Sequence[Any]) -> list[str]:
 
     for edit in sorted(edits, key=lambda edit: edit.start, reverse=True):
         text = text[: offset(edit.start)] + edit.text + text[offset(edit.end) :]
-    return text.split("\n")
+    return [line.removesuffix("\r") for line in text.removesuffix("\n").split("\n")]
 
 
 def diff(finding: Any, lines: Lines) -> list[str]:
