@@ -10,6 +10,8 @@ from typing import Any, Callable
 
 #: Rules with a fix.
 SLUGS = (
+    "blind-http-put",
+    "blind-object-put",
     "blind-sql-update",
     "orm-increment",
     "unchecked-rowcount",

@@ -291,6 +291,8 @@ TABLES: dict[str, Table] = {
             commands=Field("table", "word of a command → role", ("read", "write")),
             forced=Field("list", "options of a command that take its condition away (`--force`)"),
             last_writer_wins=Field("bool", "declared: the last writer wins, nothing here is reported"),
+            condition=Field("list", "fix: arguments that make a write depend on what was read (`IfMatch={response}[\"ETag\"]`, `{reader}`: the object read from)"),
+            condition_header=Field("str", "fix: the same as a request header (`If-Match: {response}.headers[\"ETag\"]`)"),
         ),
     ),
     "orm": Table(
