@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from noclobber.finding import Finding
+from noclobber.finding import Edit, Finding, Fix
 
 _PRAGMA = re.compile(r"#\s*noclobber:")
 _BODY = re.compile(
@@ -256,6 +256,30 @@ class Pragmas:
                     useless.append(selector)
             if useless:
                 yield pragma, tuple(useless)
+
+
+def removal(pragma: Pragma, useless: Sequence[str], lines: Sequence[str]) -> Fix | None:
+    """The fix for a comment whose selectors `useless` silence nothing: they go, with the comment when none is left, and with the line when it holds
+    nothing else. None where another comment shares the place."""
+    line = lines[pragma.line - 1]
+    text = line[pragma.column - 1 : pragma.end - 1]
+    if "#" in text[1:] or not text.startswith("#"):
+        return None
+    title = "remove the useless suppression"
+    left = [selector for selector in pragma.selectors if selector not in useless]
+    if left:
+        start, end = text.index("[") + 1, text.index("]")
+        edit = Edit((pragma.line, pragma.column + start), (pragma.line, pragma.column + end), ", ".join(left))
+        return Fix("safe", f"{title}s of {', '.join(useless)}", (edit,))
+    before = line[: pragma.column - 1]
+    if before.strip(" \t\f"):
+        return Fix("safe", title, (Edit((pragma.line, len(before.rstrip(" \t")) + 1), (pragma.line, len(line) + 1), ""),))
+    if "\f" in before:
+        return None
+    if pragma.line < len(lines):
+        return Fix("safe", title, (Edit((pragma.line, 1), (pragma.line + 1, 1), ""),))
+    start = (pragma.line - 1, len(lines[pragma.line - 2]) + 1) if pragma.line > 1 else (1, 1)
+    return Fix("safe", title, (Edit(start, (pragma.line, len(line) + 1), ""),))
 
 
 def _covers(pragma: Pragma, finding: Finding) -> bool:

@@ -231,6 +231,8 @@ def _file(
 def _own_findings(item: Any, pragmas: Pragmas, rules: Any, config: Any, whole: bool) -> Iterable[Finding]:
     """RMW002, RMW003, RMW004. Lazy: which comments were of use is only known when the earlier findings have been
     judged."""
+    from noclobber.suppress import removal
+
     path = item.result.path
 
     def own(code: str, pragma: Pragma, message: str) -> Finding | None:
@@ -268,7 +270,7 @@ def _own_findings(item: Any, pragmas: Pragmas, rules: Any, config: Any, whole: b
         for pragma, selectors in pragmas.unused(is_own, judged):
             text = ", ".join(f"`{selector}`" for selector in selectors)
             if finding := own("RMW002", pragma, f"this suppression silences nothing ({text})"):
-                yield finding
+                yield replace(finding, fix=removal(pragma, selectors, item.lines) if item.lines is not None else None)
 
 
 def failed(failure: Failure, rules: Any) -> Finding:

@@ -24,4 +24,5 @@ def check(trace: Trace) -> Iterator[Claim]:
             help=effect.help or f"send the {thing} after the commit, or write it as an outbox row in the same transaction and let a second process send it",
             teach=f'disable = ["{effect.entry[1]}"]  # [tool.noclobber]: where none of its calls does harm when its transaction is rolled back',
             values=(("value", what), ("changed", what), ("effect", what), ("write", what)),
+            loop=end,
         )

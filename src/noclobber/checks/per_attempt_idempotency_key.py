@@ -26,4 +26,5 @@ def check(trace: Trace) -> Iterator[Claim]:
             help="make the key once, before the first attempt, of what is being decided (the order and what is to be done with it), and store it with the decision",
             teach="a key that is made before the loop, or derived from the record, is silent",
             values=(("value", "the key"), ("changed", "the key"), ("key", "the key"), ("write", what)),
+            loop=loop,
         )

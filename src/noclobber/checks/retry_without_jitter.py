@@ -31,4 +31,5 @@ def _claim(loop: Loop, write: Write, site: Site, words: str) -> Claim:
         teach="a pause with a random part is silent",
         doubts=write.doubts,
         values=(("value", label), ("changed", "the change")),
+        loop=loop,
     )

@@ -34,4 +34,5 @@ def check(trace: Trace) -> Iterator[Claim]:
                 teach="a conflict that is passed on to the caller instead of retried is silent",
                 doubts=write.doubts,
                 values=(("value", label), ("changed", "what it had computed before")),
+                loop=loop, read=read,
             )

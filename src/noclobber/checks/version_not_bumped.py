@@ -24,4 +24,5 @@ def check(trace: Trace) -> Iterator[Claim]:
             teach="",
             doubts=write.doubts | found.doubts,
             values=(("value", f"{label}.{version}"), ("changed", f"`{version}`")),
+            field=version,
         )

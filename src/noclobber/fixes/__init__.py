@@ -13,8 +13,15 @@ SLUGS = (
     "blind-http-put",
     "blind-object-put",
     "blind-sql-update",
+    "effect-before-commit",
+    "orm-full-save",
     "orm-increment",
+    "per-attempt-idempotency-key",
+    "retry-without-jitter",
+    "unchecked-conditional-result",
     "unchecked-rowcount",
+    "unset-as-null",
+    "version-not-bumped",
 )
 
 

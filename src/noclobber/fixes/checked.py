@@ -14,9 +14,10 @@ REASON = "where the row has changed meanwhile it raises, and nobody catches that
 def told(job: Job) -> str:
     """The message of the exception for a write that was refused."""
     label = job.write.record.label
+    label = "the record" if "{" in label or len(label) > 40 else label
     if any(p.kind == "witness" for p in job.write.preconditions):
         return f"{label} has changed since it was read"
-    return f"no row of {label} meets the condition any more"
+    return f"{label} no longer meets the condition of the write"
 
 
 def check_rows(job: Job, call: Any, what: str) -> None:
@@ -34,9 +35,9 @@ def check_rows(job: Job, call: Any, what: str) -> None:
     check_count(job, call, what, path, cursor or "")
 
 
-def check_count(job: Job, call: Any, what: str, path: str, name: str = "") -> None:
+def check_count(job: Job, call: Any, what: str, path: str, name: str = "", test: str = "!= 1") -> None:
     """Raise where not one row was written. `call`: the call that writes; `path`: where the count stands on its result ("": it is the result);
-    `name`: code that has the count, where it is not the result. Raises Refused."""
+    `name`: code that has the count, where it is not the result; `test`: how a refusal shows. Raises Refused."""
     sheet = job.sheet
     whole = sheet.parent(call) if isinstance(sheet.parent(call), cst.Await) else call
     spot = sheet.spot(whole)
@@ -50,7 +51,39 @@ def check_count(job: Job, call: Any, what: str, path: str, name: str = "") -> No
     else:
         raise Refused("the call's result is used in the same statement")
     unit = sheet.unit(spot)
-    sheet.insert_after(spot, [f"if {name}{path} != 1:", unit + job.conflict(spot.node, what)])
+    sheet.insert_after(spot, [f"if {name}{path} {test}:", unit + job.conflict(spot.node, what)])
+
+
+def check_result(job: Job, call: Any, message: str) -> None:
+    """Raise where the library says that the write was refused: with a count, a flag, or a number on its result."""
+    if not isinstance(call.func, cst.Attribute) or job.entry is None:
+        raise Refused("the library's answer has a form of its own")
+    shows = [show for spec in job.entry.specs if spec.signature.last == call.func.attr.value for show in spec.get("conflict") or ()]
+    show = next((show for show in shows if show.startswith("returns ") or show.startswith(".")), "")
+    if not show and job.write.record.family in ("orm", "sql") and call.func.attr.value == "execute":
+        show = "returns 0"  # the number of rows
+    if not show:
+        raise Refused("the library's answer has a form of its own")
+    sheet = job.sheet
+    whole = sheet.parent(call) if isinstance(sheet.parent(call), cst.Await) else call
+    spot = sheet.spot(whole)
+    unit, raised = sheet.unit(spot), job.conflict(spot.node, message)
+    if show == "returns False" and sheet.parent(whole) is spot.small and isinstance(spot.small, cst.Expr):
+        if "\n" in sheet.code(whole):
+            raise Refused("the call has several lines")
+        sheet.insert(sheet.span(whole)[0], "if not ")
+        sheet.insert(sheet.span(whole)[1], ":")
+        sheet.insert_after(spot, [unit + raised])
+        return
+    path, test = "", ""
+    if show.startswith("returns "):
+        test = {"0": "!= 1", "None": "is None", "False": "is False"}.get(show[8:].strip(), "")
+    else:
+        path, _, value = show.partition(" == ")
+        test = "!= 1" if value.strip() == "0" else f"== {value.strip()}"
+    if not test:
+        raise Refused("the library's answer has a form of its own")
+    check_count(job, call, message, path, test=test)
 
 
 def _cursor(job: Job, call: Any) -> Optional[str]:

@@ -187,21 +187,22 @@ class Sheet:
         newline = self.newline(at)
         self.edits.append((at, at, "".join((indent + row if row else "") + newline for row in rows)))
 
-    def delete(self, spot: Spot) -> None:
-        """The statement goes, with its lines. Raises Refused where a comment or a block without statements would be left."""
+    def delete(self, spot: Spot, comment: bool = False) -> None:
+        """The statement goes, with its lines. Raises Refused where a comment (unless `comment`: it is kept elsewhere) or a block without statements
+        would be left."""
         if len(spot.siblings) < 2:
             raise Refused("the block would be empty")
         start, end = self.span(spot.node)
         first, _ = self.lines.place(start)
         last, _ = self.lines.place(max(end - 1, 0))
         stop, behind = self.lines.end(last)
-        if self.text[end:stop].strip() or "\f" in self.text[self.lines.starts[first - 1]:start]:
+        if self.text[end:stop].strip() and not comment or "\f" in self.text[self.lines.starts[first - 1]:start]:
             raise Refused("a comment stands behind what would go")
         begin = self.lines.starts[first - 1]
         self.indent(spot)
         if behind == stop and first > 1:  # the file's last line has no line break: the one before loses its
             begin = self.lines.end(first - 1)[0]
-        self.replace_range(begin, behind, "")
+        self.edits.append((begin, behind, ""))
 
     def add_argument(self, call: Any, text: str) -> None:
         """`name=value` behind the last argument of a call, laid out as the others are."""

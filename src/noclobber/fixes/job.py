@@ -2,6 +2,7 @@
 from __future__ import annotations
 
 import builtins
+import sys
 from dataclasses import dataclass
 from typing import Any, Iterator, Optional
 
@@ -117,6 +118,17 @@ class Job:
             self.imports.append(dotted)
         return last
 
+    def imported_module(self, name: str, node: Any) -> str:
+        """The code that means a module at `node`."""
+        for local, target in self.module.index.imports.items():
+            if target == name and not self.bound_here(local, node):
+                return local
+        if name in self.names():
+            raise Refused(f"the name `{name}` means something else here")
+        if name not in self.imports:
+            self.imports.append(name)
+        return name
+
     def class_code(self, cls: Any, node: Any) -> Optional[str]:
         """The code that names a class of the project at `node`; None where it has no name there."""
         index = self.module.index
@@ -214,7 +226,9 @@ class Job:
         except LowerError as error:
             raise Refused(f"the module's imports cannot be read: {error}") from None
         sheet = Sheet(self.module.source, excerpt)
-        behind = None
+        top = (head or last).partition(".")[0]
+        stdlib = top in sys.stdlib_module_names
+        behind = nearest = None
         for statement in excerpt.module.body:
             if not isinstance(statement, cst.SimpleStatementLine):
                 if not _only_imports(statement):
@@ -227,11 +241,17 @@ class Job:
                 return Edit(sheet.lines.place(at), sheet.lines.place(at), f", {last}")
             if isinstance(small, (cst.Import, cst.ImportFrom)):
                 behind = statement
+                named = _dotted(small.module) if isinstance(small, cst.ImportFrom) and small.module is not None and not small.relative else \
+                    _dotted(small.names[0].name) if isinstance(small, cst.Import) else ""
+                package = named.partition(".")[0]
+                if package == top or stdlib and package in sys.stdlib_module_names and package != "__future__":
+                    nearest = statement
             elif isinstance(small, cst.Expr) and isinstance(small.value, (cst.SimpleString, cst.ConcatenatedString)):
                 behind = behind or statement
             elif not _is_dunder(small):
                 break
-        row = f"from {head} import {last}"
+        row = f"from {head} import {last}" if head else f"import {last}"
+        behind = nearest or behind
         if behind is not None:
             spot = sheet.spot(behind.body[0]) if len(behind.body) == 1 else Spot(behind, None, excerpt.module, (), 0)
             docstring = isinstance(behind.body[0], cst.Expr)

@@ -14,6 +14,7 @@ from noclobber.trace.questions.objects import derived_fields
 from .edits import Refused
 from .follow import exclusive, in_return, is_own, later, mentions, root_of, runs_once_before
 from .job import Draft, Job, binds_loosely, is_number, terms, walk
+from .saves import narrow
 
 _LOOSE = (cst.BooleanOperation, cst.Comparison, cst.IfExp, cst.Lambda, cst.NamedExpr, cst.UnaryOperation)
 _REASON = "until the row is read again the attribute is an expression: hooks of the save, signal handlers and validation see no number"
@@ -104,16 +105,22 @@ class Increment:
 
 def _column(job: Job, template: str, found: Increment) -> str:
     """The library's expression for the column of a changed attribute."""
-    needs = job.setting("column_import")
+    if "{model}" in template and not found.field:
+        raise Refused("the name of the attribute is computed")
+    return column_code(job, found.field, found.quoted, found.object)
+
+
+def column_code(job: Job, name: str, quoted: str, node: Any) -> str:
+    """The library's expression for a column of the written row. `quoted`: code for the column's name as text."""
+    template, needs = job.setting("column"), job.setting("column_import")
+    if not template:
+        raise Refused("the library has no expression for it that noclobber knows")
     if "{model}" in template:
-        if not found.field:
-            raise Refused("the name of the attribute is computed")
-        return template.replace("{model}", job.model_code(found.object)).replace("{name}", found.field)
-    column = template.replace("{quoted}", found.quoted)
+        return template.replace("{model}", job.model_code(node)).replace("{name}", name)
+    column = template.replace("{quoted}", quoted)
     if needs:
         last = needs.rpartition(".")[2]
-        code = job.imported(needs, found.object)
-        column = column.replace(f"{last}(", f"{code}(", 1)
+        column = column.replace(f"{last}(", f"{job.imported(needs, node)}(", 1)
     return column
 
 
@@ -170,7 +177,8 @@ def _active(job: Job, template: str) -> Draft:
     for item in found:
         item.check_number()
         item.write(_column(job, template, item))
-    narrowed = _narrow(job, save, found, fields)
+    names = [item.field for item in found]
+    narrowed = all(names) and not narrow(job, save, [*names, *sorted(fields - set(names))])
     wanted = [m for m in behind if not m.attribute or m.called or m.attribute in fields and not m.written]
     reload = bool(wanted) or not is_own(job, root_of(found[0].object)) or type(found[0].object) is not cst.Name
     if reload:
@@ -256,35 +264,6 @@ def _model_reads(job: Job, found: list[Increment]) -> None:
 
 def _attributes(module: Any) -> Any:
     return (node for node in walk(module) if isinstance(node, cst.Attribute))
-
-
-def _narrow(job: Job, save: Any, found: list[Increment], fields: set) -> bool:
-    """Name the changed columns in the save, where all of them are known. Returns whether the call was changed."""
-    only = job.setting("save_only")
-    if not only or save.args or "handed-over" in job.write.doubts or any(not item.field for item in found) or not job.write.full:
-        return False
-    cls = job.write.model
-    bases = job.setting("base") or ()
-    if cls is None or cls.method(save.func.attr.value) is not None or any(base not in bases for base in cls.library_bases()):
-        return False  # its own save, or that of a base that is not known, may set more
-    marks = [text.split("=") for text in job.setting("saved_anyway") or ()]
-    for base in cls.mro():
-        for name in base.info.assigns:
-            call = base.field_call(name)
-            if call is not None and any(call[2].get(key) == value for key, value in marks):
-                fields = fields | {name}
-    if any(not name.isidentifier() for name in fields):
-        return False
-    model = job.class_code(cls, save) or ""
-    head, _, rest = only.partition("[")
-    one = rest.rpartition("]")[0]
-    if "{model}" in one and not model:
-        return False
-    names = [item.field for item in found]
-    ordered = [*dict.fromkeys(names), *sorted(fields - set(names))]
-    text = ", ".join(one.replace("{quoted}", job.sheet.quoted(name)).replace("{model}", model).replace("{name}", name) for name in ordered)
-    job.sheet.add_argument(save, f"{head}[{text}]")
-    return True
 
 
 def _reload(job: Job, save: Any, code: str, found: list[Increment]) -> None:

@@ -35,6 +35,7 @@ class Claim:
     obj: str = ""
     read: Any = None  # the Read event, for fixes
     change: Any = None  # the Change event, for fixes
+    loop: Any = None  # the Loop (or Begin, Commit) event, for fixes
     field: str = ""  # the column or attribute, for fixes
 
 

@@ -1,0 +1,43 @@
+"""`save(update_fields=[…])`: a save that names the columns it writes."""
+from __future__ import annotations
+
+from typing import Any, Sequence
+
+from .job import Job
+
+
+def narrow(job: Job, save: Any, names: Sequence[str]) -> str:
+    """Name the changed columns in a save, with those that every save sets. `names`: in the order wanted. Returns "" or why it cannot be done:
+    all that is changed before the save must be known."""
+    only = job.setting("save_only")
+    if not only:
+        return "the library has no save of single columns that noclobber knows"
+    if save.args:
+        return "the save has arguments of its own"
+    if not job.write.full:
+        return "the save writes no more than what was changed"
+    if "handed-over" in job.write.doubts:
+        return "the object was handed to code that may change more"
+    cls, bases = job.write.model, job.setting("base") or ()
+    if cls is None:
+        return "the class of the object is not found: its own save() may set more"
+    if cls.method(save.func.attr.value) is not None or any(base not in bases for base in cls.library_bases()):
+        return "the class, or one of its bases, has a save() of its own that may set more"
+    marks = [text.split("=") for text in job.setting("saved_anyway") or ()]
+    always = set()
+    for base in cls.mro():
+        for name in base.info.assigns:
+            call = base.field_call(name)
+            if call is not None and any(call[2].get(key) == value for key, value in marks):
+                always.add(name)
+    ordered = [*dict.fromkeys(names), *sorted(always - set(names))]
+    if any(not name.isidentifier() for name in ordered):
+        return "the changed field has no plain name"
+    head, _, rest = only.partition("[")
+    one = rest.rpartition("]")[0]
+    model = job.class_code(cls, save) or ""
+    if "{model}" in one and not model:
+        return "the class of the object has no name here"
+    text = ", ".join(one.replace("{quoted}", job.sheet.quoted(name)).replace("{model}", model).replace("{name}", name) for name in ordered)
+    job.sheet.add_argument(save, f"{head}[{text}]")
+    return ""
