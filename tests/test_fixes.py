@@ -122,7 +122,7 @@ def seen(pk):
 '''
     now = after(before)
     assert now == before.replace(
-        "import Page\n", "import Page\nfrom django.db.models import F\n",
+        "import transaction\n", "import transaction\nfrom django.db.models import F\n",
     ).replace("page.hits -= n - m", 'page.hits = F("hits") - (n - m)').replace("1 + page.views", '1 + F("views")')
 
 

@@ -18,6 +18,7 @@ SLUGS = (
     "orm-increment",
     "per-attempt-idempotency-key",
     "retry-without-jitter",
+    "stale-retry",
     "unchecked-conditional-result",
     "unchecked-rowcount",
     "unset-as-null",

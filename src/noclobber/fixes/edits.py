@@ -99,6 +99,8 @@ class Sheet:
             if isinstance(node, (cst.SimpleStatementLine, cst.BaseCompoundStatement)):
                 if isinstance(node, cst.SimpleStatementLine) and len(node.body) > 1:
                     raise Refused("several statements share the line")
+                if isinstance(node, cst.SimpleStatementLine):
+                    small = node.body[0]
                 siblings = above.body if isinstance(above, (cst.IndentedBlock, cst.Module)) else None
                 if siblings is None:
                     raise Refused("the statement shares the line of its header")
