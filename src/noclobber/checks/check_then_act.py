@@ -28,6 +28,7 @@ def check(trace: Trace) -> Iterator[Claim]:
             teach=f"locking_reader = [\"name_of_your_helper\"]  # [tool.noclobber.patterns]: readers that lock `{label}`",
             doubts=act.doubts,
             values=(("value", what), ("changed", f"`{act.column or label}`")),
+            tested=act, read=act.read,
         )
 
 

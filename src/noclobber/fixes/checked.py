@@ -20,8 +20,8 @@ def told(job: Job) -> str:
     return f"{label} no longer meets the condition of the write"
 
 
-def check_rows(job: Job, call: Any, what: str) -> None:
-    """Raise where a statement that `call` ran wrote not one row. Raises Refused where the library's count is not known."""
+def check_rows(job: Job, call: Any, what: str, refused: str = "") -> None:
+    """Raise (or do what `refused` says) where a statement that `call` ran wrote not one row. Raises Refused where the library's count is not known."""
     if not isinstance(call.func, cst.Attribute):
         raise Refused("the statement is run in a way whose count noclobber cannot name")
     entry = job.entry
@@ -32,12 +32,12 @@ def check_rows(job: Job, call: Any, what: str) -> None:
     cursor = _cursor(job, call)
     if not path or not returns and not cursor:
         raise Refused("the library's count has a form of its own")
-    check_count(job, call, what, path, cursor or "")
+    check_count(job, call, what, path, cursor or "", refused=refused)
 
 
-def check_count(job: Job, call: Any, what: str, path: str, name: str = "", test: str = "!= 1") -> None:
+def check_count(job: Job, call: Any, what: str, path: str, name: str = "", test: str = "!= 1", refused: str = "") -> None:
     """Raise where not one row was written. `call`: the call that writes; `path`: where the count stands on its result ("": it is the result);
-    `name`: code that has the count, where it is not the result; `test`: how a refusal shows. Raises Refused."""
+    `name`: code that has the count, where it is not the result; `test`: how a refusal shows; `refused`: the statement for it. Raises Refused."""
     sheet = job.sheet
     whole = sheet.parent(call) if isinstance(sheet.parent(call), cst.Await) else call
     spot = sheet.spot(whole)
@@ -51,7 +51,7 @@ def check_count(job: Job, call: Any, what: str, path: str, name: str = "", test:
     else:
         raise Refused("the call's result is used in the same statement")
     unit = sheet.unit(spot)
-    sheet.insert_after(spot, [f"if {name}{path} {test}:", unit + job.conflict(spot.node, what)])
+    sheet.insert_after(spot, [f"if {name}{path} {test}:", unit + (refused or job.conflict(spot.node, what))])
 
 
 def check_result(job: Job, call: Any, message: str) -> None:

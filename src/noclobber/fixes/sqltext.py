@@ -96,6 +96,14 @@ class Statement:
         if words[:1] != ["update"] or words.count("update") != 1 or words.count("where") != 1 or words.count("set") != 1 or "select" in words or "from" in words:
             raise Refused("the statement is no plain UPDATE of one table")
 
+    def only_change(self) -> None:
+        """The same, or a DELETE."""
+        words = [token.low for token in self.tokens if token.kind == "word"]
+        if words[:2] != ["delete", "from"]:
+            self.only_update()
+        elif words.count("where") != 1 or words.count("from") != 1 or "select" in words or "using" in words:
+            raise Refused("the statement is no plain DELETE from one table")
+
     def word(self, low: str) -> int:
         """The number of the token that is that word."""
         return next(number for number, token in enumerate(self.tokens) if token.kind == "word" and token.low == low)

@@ -36,6 +36,7 @@ class Claim:
     read: Any = None  # the Read event, for fixes
     change: Any = None  # the Change event, for fixes
     loop: Any = None  # the Loop (or Begin, Commit) event, for fixes
+    tested: Any = None  # the Act or Tested that lets the write through, for fixes
     field: str = ""  # the column or attribute, for fixes
 
 

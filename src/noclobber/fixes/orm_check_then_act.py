@@ -1,0 +1,73 @@
+"""RMW203: one statement tests and writes, and where it finds no row the function does what it does where the test fails."""
+from __future__ import annotations
+
+from typing import Any
+
+import libcst as cst
+
+from .checked import check_count
+from .edits import Refused
+from .job import Draft, Job, walk
+from .tested import keyword_condition, refusal
+
+_REASON = "where somebody else was quicker nothing is written, and the function leaves as it does where the test fails; "
+
+
+def fix(job: Job) -> Draft:
+    sheet, write, tested = job.sheet, job.write, job.claim.tested
+    if write.unit or write.verb != "update" or write.site.excerpt is not sheet.excerpt:
+        raise Refused("the write is made by a flush, or elsewhere")
+    call = sheet.around(write.site.at, cst.Call)
+    if call is None or not isinstance(call.func, cst.Attribute):
+        raise Refused("the save is no plain call")
+    message = f"{write.record.label} is no longer in the state that was tested"
+    if not write.changes:
+        return _statement(job, call, tested, message)
+    return _save(job, call, tested, message)
+
+
+def _statement(job: Job, call: Any, tested: Any, message: str) -> Draft:
+    """`filter(pk=…).update(…)`: the filter gets the test."""
+    sheet = job.sheet
+    filters = [node for node in walk(sheet.spot(call).node) if isinstance(node, cst.Call) and isinstance(node.func, cst.Attribute) and node.func.attr.value == "filter"]
+    if len(filters) != 1 or not any(arg.keyword is not None for arg in filters[0].args):
+        raise Refused("the rows are not chosen by one filter with keywords")
+    sheet.add_argument(filters[0], keyword_condition(job, tested))
+    check_count(job, call, message, "", refused=refusal(job, tested, message))
+    return job.draft(f"repeat the test of `{tested.column}` in the statement", _REASON.removesuffix("; "))
+
+
+def _save(job: Job, save: Any, tested: Any, message: str) -> Draft:
+    """`obj.state = …; obj.save()`: the save becomes a statement with the test in its filter; the object keeps its new value."""
+    sheet, write, cls = job.sheet, job.write, job.write.model
+    rows = dict(row.partition(" -> ")[::2] for row in job.setting("update_where") or ())
+    template = rows.get(save.func.attr.value)
+    if not template:
+        raise Refused("the library has no such statement that noclobber knows")
+    if cls is None:
+        raise Refused("the class of the object is not found: its own save() may do more")
+    bases = job.setting("base") or ()
+    if cls.method(save.func.attr.value) is not None or any(base not in bases for base in cls.library_bases()):
+        raise Refused("the class, or one of its bases, has a save() of its own")
+    if any(arg.keyword is None or arg.keyword.value != "update_fields" for arg in save.args) or "handed-over" in write.doubts:
+        raise Refused("what the save writes is not known")
+    marks = [text.split("=") for text in job.setting("saved_anyway") or ()]
+    if not save.args and any((base.field_call(name) or ("", (), {}))[2].get(key) == value for base in cls.mro() for name in base.info.assigns for key, value in marks):
+        raise Refused("every save sets a time stamp that the statement would not set")
+    fields = list(dict.fromkeys(str(path[0]) for _, path in sorted(write.changes)))
+    if any(len(path) != 1 or not str(path[0]).isidentifier() for _, path in write.changes):
+        raise Refused("a part of a column is changed")
+    spot = sheet.spot(save)
+    whole = sheet.parent(save) if isinstance(sheet.parent(save), cst.Await) else save
+    if sheet.parent(whole) is not spot.small or not isinstance(spot.small, cst.Expr):
+        raise Refused("the save is no plain statement")
+    code, model = sheet.code(save.func.value), job.model_code(save)
+    condition = keyword_condition(job, tested)
+    values = ", ".join(f"{name}={code}.{name}" for name in fields)
+    name = job.fresh("updated", "changed", "rows")
+    text = template
+    for key, value in (("object", code), ("model", model), ("tests", condition), ("values", values)):
+        text = text.replace("{" + key + "}", value)
+    sheet.replace(whole, f"{name} = {text}")
+    sheet.insert_after(spot, [f"if {name} != 1:", sheet.unit(spot) + refusal(job, tested, message)])
+    return job.draft(f"test `{tested.column}` and write in one statement", _REASON + "a statement sends no signals and runs no hooks of the save")
