@@ -25,4 +25,5 @@ def check(trace: Trace) -> Iterator[Claim]:
             teach=f'disable = ["{write.entry[1]}"]  # [tool.noclobber]: where the last writer may win in every document of this store',
             doubts=write.doubts | held_doubts(read, write) | (frozenset(("maybe-same",)) if answer == "maybe" else frozenset()),
             values=(("value", "the document"), ("changed", changed)),
+            read=read, field=columns[0] if columns else "",
         )

@@ -26,4 +26,5 @@ def check(trace: Trace) -> Iterator[Claim]:
             doubts=write.doubts | held_doubts(read, write) | (frozenset(("maybe-same",)) if answer == "maybe" else frozenset()) | (frozenset(("memoised",)) if memo else frozenset()),
             variant="cache" if memo else "",
             values=(("value", f"`{what}`"), ("changed", "its own change")),
+            read=read,
         )

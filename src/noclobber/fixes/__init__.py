@@ -10,7 +10,9 @@ from typing import Any, Callable
 
 #: Rules with a fix.
 SLUGS = (
+    "blind-document-replace",
     "blind-http-put",
+    "blind-key-set",
     "blind-object-put",
     "blind-sql-update",
     "check-then-act",

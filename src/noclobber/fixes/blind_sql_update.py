@@ -1,15 +1,15 @@
 """RMW101: the statement computes the new value (`SET n = n + ?`), or compares the version that was read and looks at the count."""
 from __future__ import annotations
 
-from typing import Any, Optional
+from typing import Any
 
 import libcst as cst
 
 from .checked import REASON, check_rows
-from .edits import Refused, Spot
-from .follow import in_return
-from .job import Draft, Job, binds_loosely, is_number, terms, walk
+from .edits import Refused
+from .job import Draft, Job, walk
 from .sqltext import Statement, name_of
+from .steps import new_value, step_of, untested
 
 
 #: Last words of the columns that are raised by one where the statement does not set them.
@@ -25,7 +25,9 @@ def fix(job: Job) -> Draft:
     try:
         return _computed(job, statement)
     except Refused as first:
-        job.sheet.edits.clear()
+        for sheet in job.sheets:
+            sheet.edits.clear()
+        job.imports.clear()
         if job.claim.read is None or job.claim.read.site.excerpt is not job.sheet.excerpt:
             raise
         try:
@@ -41,96 +43,15 @@ def _computed(job: Job, statement: Statement) -> Draft:
         raise Refused("several columns are computed from the row")
     column, value = statement.assignment(field)
     node = statement.argument(value)
-    spot: Optional[Spot] = None
-    name = node.value if isinstance(node, cst.Name) else ""
-    source = node
-    if name:
-        found = job.definition(node)
-        if found is None:
-            raise Refused("the new value is computed in more than one place")
-        spot, source = found
-        others = [use for use in job.uses(name, node) if use is not node]
-        if others:
-            raise Refused("the new number is returned: only a lock can give it" if any(in_return(sheet, use) for use in others)
-                          else "the new number is used elsewhere, too")
-    sign, step = _step(job, source)
-    _untested(job, field)
+    source, spot = new_value(job, node)
+    sign, step = step_of(job, source)
+    untested(job)
     target = statement.tokens[column].text
     statement.insert(statement.tokens[value].start, f"{target} {sign} ")
     sheet.replace(node, step)
     if spot is not None:
         sheet.delete(spot)
     return job.draft(f"let the statement compute `{field}`", "the new number is no longer known in Python, and a bound that was tested before is not tested again by the statement")
-
-
-def _step(job: Job, source: Any) -> tuple[str, str]:
-    """(sign, code of the step) of `old + step`, where `old` is what was read and the step is not."""
-    sheet = job.sheet
-    parts = terms(source)
-    if parts is None:
-        raise Refused("the new value is more than the old one plus or minus something")
-    old = [(sign, term) for sign, term in parts if from_read(job, term, job.claim.read)]
-    if len(old) != 1 or old[0][0] != "+" or not isinstance(old[0][1], (cst.Name, cst.Subscript, cst.Attribute)):
-        raise Refused("the new value is more than the old one plus or minus something")
-    rest = [(sign, term) for sign, term in parts if term is not old[0][1]]
-    if any(isinstance(node, (cst.Await, cst.Yield)) for _, term in rest for node in walk(term)):
-        raise Refused("the step waits for something")
-    if rest[0][0] == "+" and not any(sign == "-" or is_number(job, term) for sign, term in rest):
-        raise Refused("what is added may be text: `+` of the statement would not join it")
-    if len(rest) == 1:
-        return rest[0][0], sheet.code(rest[0][1])
-    text = ""
-    for sign, term in rest:
-        code = sheet.code(term)
-        code = f"({code})" if binds_loosely(term) else code
-        text += f" {sign} {code}" if text else code if sign == "+" else f"-{code}"
-    return "+", text
-
-
-def from_read(job: Job, node: Any, read: Any, depth: int = 5) -> bool:
-    """May an expression hold what the read gave? Followed through names of the function; what a fetch gives counts."""
-    sheet = job.sheet
-    for inner in walk(node):
-        if inner is read.site.at:
-            return True
-        if isinstance(inner, cst.Call) and isinstance(inner.func, cst.Attribute) and inner.func.attr.value.startswith(("fetch", "scalar", "one", "first", "mappings", "all")):
-            return True
-        if isinstance(inner, cst.Name) and depth:
-            above = sheet.parent(inner)
-            if isinstance(above, cst.Attribute) and above.attr is inner or isinstance(above, cst.Arg) and above.keyword is inner:
-                continue
-            for target in job.bindings(inner.value, sheet.function(inner)):
-                value = _bound_value(sheet, target)
-                if value is not None and not sheet.inside(node, value) and from_read(job, value, read, depth - 1):
-                    return True
-    return False
-
-
-def _bound_value(sheet: Any, target: Any) -> Any:
-    """What a target gets its value from: the right side, the iterated, the context manager."""
-    for found in sheet.ancestors(target):
-        if isinstance(found, (cst.Assign, cst.AnnAssign, cst.NamedExpr, cst.AugAssign)):
-            return found.value
-        if isinstance(found, (cst.For, cst.CompFor)):
-            return found.iter
-        if isinstance(found, cst.WithItem):
-            return found.item
-        if isinstance(found, cst.BaseStatement):
-            return None
-    return None
-
-
-def _untested(job: Job, field: str) -> None:
-    """A test of the old value that decides whether the statement is reached would have to be repeated in it."""
-    for origin in job.write.ctx.control:
-        if origin.kind != "test":
-            continue
-        test = job.trace.events[origin.n]
-        for value in (test.left, test.right):
-            if value is None or test.op in ("is", "is not", "truth"):
-                continue
-            if any(o.kind == "read" and o.n == job.claim.read.n for o in value.origins):
-                raise Refused("the number is tested before: the statement would have to repeat the test")
 
 
 def _compared(job: Job, statement: Statement, call: Any) -> Draft:

@@ -2,6 +2,7 @@
 from __future__ import annotations
 
 import builtins
+import re
 import sys
 from dataclasses import dataclass
 from typing import Any, Iterator, Optional
@@ -45,9 +46,11 @@ class Job:
         if self.write.site.path not in ("", module.path) or claim.site.path not in ("", module.path):
             raise Refused("the write stands in another file")
         self.sheet = Sheet(module.source, claim.site.excerpt)
+        self.sheets = [self.sheet]
         self.imports: list[str] = []
         self._names: Optional[frozenset] = None
         self._entry: Any = None
+        self.response: Optional[str] = None  # the name of what the read gave
 
     # --- the vocabulary's data -------------------------------------------------------------------------------------------------
     @property
@@ -69,8 +72,15 @@ class Job:
                     if len(mine) != 1:
                         raise Refused("which library the object belongs to does not show in the module")
                     found = mine[0]
+            if found is not None and found.kind == "store" and found.fields.get("family") != "sql" and "name-only" in self.claim.doubts and not self._imports(found):
+                raise Refused("which library the receiver belongs to does not show in the module")
             self._entry = found
         return self._entry
+
+    def _imports(self, entry: Any) -> bool:
+        """Does the module import the package of one of the entry's types?"""
+        packages = {name.partition(".")[0] for name in (*(entry.fields.get("types") or ()), *(spec.signature.name for spec in entry.specs if spec.op == "make"))}
+        return bool(packages & {target.lstrip(".").partition(".")[0] for target in self.module.index.imports.values()})
 
     def setting(self, name: str) -> Any:
         """A field of the vocabulary entry that the write belongs to, or None."""
@@ -182,6 +192,22 @@ class Job:
             return self.sheet.spot(target), target.value
         return None
 
+    def module_constant(self, name: str) -> Optional[tuple[Sheet, Any]]:
+        """(sheet, value) of `NAME = value` at the module's top level, where the file names it in one other place only; its edits join the fix's."""
+        ranges = self.module.index.assigns.get(name)
+        if ranges is None or len(ranges) != 1 or name in self.module.index.rebound or len(re.findall(rf"\b{re.escape(name)}\b", self.module.source.text)) != 2:
+            return None
+        try:
+            sheet = Sheet(self.module.source, lower_ranges(self.module.source, ranges))
+        except LowerError:
+            return None
+        line = sheet.excerpt.module.body[0] if len(sheet.excerpt.module.body) == 1 else None
+        small = line.body[0] if isinstance(line, cst.SimpleStatementLine) and len(line.body) == 1 else None
+        if not isinstance(small, (cst.Assign, cst.AnnAssign)) or small.value is None:
+            return None
+        self.sheets.append(sheet)
+        return sheet, small.value
+
     def uses(self, name: str, node: Any) -> list:
         """Every reading of a name in the function that holds `node`, those in nested functions included."""
         function = self.sheet.function(node)
@@ -212,7 +238,7 @@ class Job:
 
     # --- the end -----------------------------------------------------------------------------------------------------------------
     def draft(self, title: str, reason: str = "") -> Draft:
-        edits = list(self.sheet.finished())
+        edits = [edit for sheet in self.sheets for edit in sheet.finished()]
         for dotted in self.imports:
             edits.append(self.import_edit(dotted))
         return Draft(title, tuple(sorted(edits, key=lambda edit: edit.start)), reason)

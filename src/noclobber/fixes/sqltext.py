@@ -40,12 +40,22 @@ class Statement:
         self.tokens = tokens(self.text)
 
     def _literal(self, node: Any) -> Any:
-        node = self.job.resolved(node)
+        node = self._constant(self.job.resolved(node))
         if isinstance(node, cst.Call) and len(node.args) == 1 and not node.args[0].star:  # `text("…")`
-            node = self.job.resolved(node.args[0].value)
+            node = self._constant(self.job.resolved(node.args[0].value))
         if not isinstance(node, (cst.SimpleString, cst.ConcatenatedString)):
             raise Refused("the statement's text is put together")
         return node
+
+    def _constant(self, node: Any) -> Any:
+        """The value of a module's constant that is used here alone: its text may change. Other nodes as they are."""
+        if not isinstance(node, cst.Name) or self.sheet is not self.job.sheet or self.job.bound_here(node.value, node):
+            return node
+        found = self.job.module_constant(node.value)
+        if found is None:
+            return node
+        self.sheet, value = found
+        return value
 
     def _pieces(self, node: Any) -> Any:
         parts, stack = [], [node]
@@ -203,28 +213,28 @@ class Statement:
         while name in taken:
             name += "_read"
         if isinstance(holder, cst.Dict):
-            self._append(holder, f"{self.sheet.quoted(name)}: {code}")
+            self._append(holder, f"{self.job.sheet.quoted(name)}: {code}")
         elif holder is self.call and any(arg.keyword is not None for arg in self.call.args):
-            self.sheet.add_argument(self.call, f"{name}={code}")
+            self.job.sheet.add_argument(self.call, f"{name}={code}")
         else:
             raise Refused("the values of the statement are not written out")
         return sample.replace(bound, name)
 
     def _append(self, holder: Any, code: str) -> None:
         if isinstance(holder, cst.Call):
-            self.sheet.add_argument(holder, code)
+            self.job.sheet.add_argument(holder, code)
             return
         last = holder.elements[-1] if holder.elements else None
         if last is None:
             raise Refused("the values of the statement are not written out")
-        end = self.sheet.outer(last.value)[1]
+        end = self.job.sheet.outer(last.value)[1]
         if isinstance(last.comma, cst.Comma):
             if len(holder.elements) == 1 and isinstance(holder, cst.Tuple):
-                self.sheet.insert(self.sheet.span(last.comma)[0] + 1, " " + code)
+                self.job.sheet.insert(self.job.sheet.span(last.comma)[0] + 1, " " + code)
             else:
-                self.sheet.insert(end, ", " + code)
+                self.job.sheet.insert(end, ", " + code)
         else:
-            self.sheet.insert(end, ", " + code)
+            self.job.sheet.insert(end, ", " + code)
 
 
 def _strings(node: Any) -> list:

@@ -50,7 +50,7 @@ def _is_field(job: Job, node: Any, tested: Any) -> bool:
     if isinstance(node, cst.Subscript) and len(node.slice) == 1 and isinstance(node.slice[0].slice, cst.Index):
         key = node.slice[0].slice.value
         return isinstance(key, cst.Integer) or isinstance(key, cst.SimpleString) and str(key.evaluated_value).lower() == column.lower()
-    from .blind_sql_update import from_read
+    from .steps import from_read
 
     return isinstance(node, cst.Name) and tested.read is not None and from_read(job, node, tested.read)
 

@@ -118,7 +118,9 @@ def filled(job: Job, template: str, reader: Any) -> str:
         dotted, _, tail = rest.partition("}")
         text = head + job.imported(dotted, reader) + tail
     if "{response}" in text:
-        text = text.replace("{response}", result_name(job, reader, "response", "current", "found"))
+        if job.response is None:
+            job.response = result_name(job, reader, "response", "current", "found")
+        text = text.replace("{response}", job.response)
     if "{reader}" in text:
         receiver = reader.func.value if isinstance(reader.func, cst.Attribute) else None
         if not isinstance(receiver, (cst.Name, cst.Attribute)) or any(not isinstance(inner, (cst.Name, cst.Attribute)) for inner in _chain(receiver)):
