@@ -128,6 +128,22 @@ TWINS = {
 }
 
 
+def test_helpers_of_a_manager_that_share_the_work(tmp_path: Path) -> None:
+    """A look and a create in two methods of one manager: the create's method, which reads too, does not excuse their caller."""
+    project = tree(
+        tmp_path,
+        managers="from django.db import models\nfrom kinds import Kind\nclass Tags(models.Manager):\n    def get_for(self, name): return self.filter(name=name)\n"
+                 "    def create_for(self, name): return self.create(name=name, kind=Kind.objects.get(pk=1))\n",
+        kinds="from django.db import models\nclass Kind(models.Model): pass\n",
+        models="from django.db import models\nfrom managers import Tags\nclass Tag(models.Model):\n    objects = Tags()\n",
+        use="from models import Tag\ndef f(name):\n    if not Tag.objects.get_for(name).exists():\n        Tag.objects.create_for(name)\n")
+    loaded = knowledge.load()
+    survey = Survey(project, loaded.vocabulary, [page for page in loaded.pages.values() if page.slug == "check-then-create"])
+    entry = project.entry(str(tmp_path / "use.py"))
+    assert entry is not None
+    assert survey.triage(entry).roots == ("f",)
+
+
 @pytest.mark.parametrize("files", TWINS.values(), ids=TWINS)
 def test_twins_have_a_root(tmp_path: Path, files: dict) -> None:
     project = tree(tmp_path, models=MODELS, **files)

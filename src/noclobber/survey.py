@@ -9,16 +9,32 @@ classes, and of what these import, as far as NEAR says.
 from __future__ import annotations
 
 import os
+import re
 from typing import Any, Iterable, Optional
 
 from noclobber.project import MAX_CLOSURE, Entry, Project
-from noclobber.triage import EFFECT, POLICY, CARRIED, CONSTRUCTORS, READS, ROW_READS, ROW_WRITES, Atoms, Meaning, Outline, Triage, needs_of, outcome, settle, words_of
+from noclobber.triage import CARRIED, CONSTRUCTORS, EFFECT, KINDS, POLICY, READS, ROW_READS, ROW_WRITES, Atoms, Meaning, Outline, Triage, needs_of, outcome, settle, words_of
 
 #: How many imports away a class may be defined whose instances come into a module by a call or an attribute. Two cost twice as much and
 #: made 1 % more of the lines of an application roots.
 NEAR = 1
 
+_CREATE = 1 << KINDS.index("create")
+_WORD = re.compile(r"[^\W\d]\w*")
+
 Node = tuple  # (path of the module, scope) or (path, "=name") of a module-level constant
+
+
+def _come_together(need: int, own: int, reached: list[int]) -> bool:
+    """Do the kinds of a need first come together here? Not where one callee has them all.
+
+    That is a guess: what the callee reads may be another record than what this scope hands it to write. For a look before a create, which
+    helpers of one manager share as a rule (`get_for`, `create_for`), it fails too often: there nothing else may bring any of the kinds.
+    """
+    whole = [found for found in reached if not need & ~found]
+    if not whole or not need & _CREATE:
+        return not whole
+    return len(whole) > 1 or bool(need & own) or any(need & found for found in reached if found is not whole[0])
 
 
 class Survey:
@@ -63,7 +79,7 @@ class Survey:
         for name in names:
             have, reached = kinds[path, name], [kinds[target] for target in self._edges[path, name]]
             if any(not need & ~own[name] for need in self.needs) or any(
-                    not need & ~have and all(need & ~found for found in reached) for need in self.joined):
+                    not need & ~have and _come_together(need, atoms[path, name], reached) for need in self.joined):
                 roots.append(name)
         return outcome(entry.source, entry.facts, {name: atoms[path, name] for name in names}, edges,
                        {name: kinds[path, name] for name in names}, roots)
@@ -268,11 +284,26 @@ class Survey:
                 layer = following
             for module in list(seen.values()):
                 for key in module.index.classes:
-                    for owner, _ in self._line(module, key):
+                    for owner, cls in self._line(module, key):
                         seen.setdefault(owner.path, owner)
+                        for other in self._managers_of(owner, cls):
+                            seen.setdefault(other.path, other)
             seen.pop(entry.path)
             found = self._near[entry.path] = tuple(seen.values())
         return found
+
+    def _managers_of(self, entry: Entry, cls: str) -> Iterable[Entry]:
+        """Modules that define what a class has as managers: `objects = AccountManager()`."""
+        reach = getattr(self.vocabulary, "reach", None)
+        for name, ranges in entry.index.classes[cls].assigns.items():
+            if reach is None or not reach.manager(name):
+                continue
+            for first, last in ranges:
+                for word in _WORD.findall("".join(entry.source.lines[first - 1:last]).partition("=")[2]):
+                    target = entry.index.classes[cls].imports.get(word) or entry.index.imports.get(word)
+                    followed = self.project.follow(entry, target) if target is not None else None
+                    if followed is not None:
+                        yield followed[0]
 
     def _methods_near(self, entry: Entry) -> dict[str, list[Node]]:
         found: dict[str, list[Node]] = {}
