@@ -520,19 +520,8 @@ def find_definition(body: tuple, name: str) -> Any:
         node = stack.pop()
         if isinstance(node, ir.FunctionDef) and node.name == name:
             return node
-        if isinstance(node, ir.If):
-            for _, inner in node.branches:
-                stack.extend(inner)
-            stack.extend(node.orelse)
-        elif isinstance(node, ir.ClassDef):
-            stack.extend(node.body)
-        elif isinstance(node, (ir.With, ir.While, ir.For)):
-            stack.extend(node.body)
-        elif isinstance(node, ir.Try):
-            for part in (node.body, node.orelse, node.final):
-                stack.extend(part)
-            for handler in node.handlers:
-                stack.extend(handler.body)
+        for suite in (node.body,) if isinstance(node, ir.ClassDef) else ir.suites(node):
+            stack.extend(suite)
     return None
 
 
@@ -806,14 +795,5 @@ def _self_assigns(definition: Any, name: str) -> Iterator[Any]:
             target = node.target
             if isinstance(target, ir.Attr) and target.name == name and isinstance(target.value, ir.Name) and target.value.id == "self":
                 yield node.value
-        elif isinstance(node, ir.If):
-            for _, inner in node.branches:
-                stack.extend(inner)
-            stack.extend(node.orelse)
-        elif isinstance(node, (ir.With, ir.While, ir.For)):
-            stack.extend(node.body)
-        elif isinstance(node, ir.Try):
-            for part in (node.body, node.orelse, node.final):
-                stack.extend(part)
-            for handler in node.handlers:
-                stack.extend(handler.body)
+        for suite in ir.suites(node):
+            stack.extend(suite)

@@ -94,6 +94,26 @@ Param = _node("Param", "name", "kind", "annotation", "default",
               doc="kind: 'posonly'|'pos'|'kw'|'var'|'varkw'; annotation: expression or None (string annotations are parsed"
                   " into expressions; what does not parse stays Const); default: expression or None.")
 
+def dotted(node: Any) -> str:
+    """'a.b.c' of a name or a chain of attributes of one; '' of anything else."""
+    parts: list = []
+    while isinstance(node, Attr):
+        parts.append(node.name)
+        node = node.value
+    return ".".join([node.id, *reversed(parts)]) if isinstance(node, Name) else ""
+
+
+def suites(node: Any) -> list:
+    """The suites of a compound statement that run in its own scope, in source order; of a loop only its body."""
+    if isinstance(node, If):
+        return [*(inner for _, inner in node.branches), node.orelse]
+    if isinstance(node, (With, While, For)):
+        return [node.body]
+    if isinstance(node, Try):
+        return [node.body, node.orelse, node.final, *(handler.body for handler in node.handlers)]
+    return []
+
+
 Expression = Union[Const, Name, Attr, Sub, Slice, Call, Bin, Unary, BoolOp, Compare, IfExp, Lambda, TupleX, ListX, SetX, DictX,
                    Comp, FString, Await, Yield, YieldFrom, Walrus, Starred]
 Body = tuple  # tuple of statements

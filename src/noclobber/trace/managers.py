@@ -41,7 +41,7 @@ class Managers:
                 continue
             if isinstance(node, ir.Attr) and node.name in ("as_manager", "from_queryset"):
                 node = node.value
-            text = _text(node)
+            text = ir.dotted(node)
             target = self.ask.resolve(scope.module, text) if text else None
             if target is not None and target[0] == "class":
                 classes.append(target[1])
@@ -67,11 +67,3 @@ class _At:
 
     def __init__(self, module: Any) -> None:
         self.module = module
-
-
-def _text(node: Any) -> str:
-    parts: list = []
-    while isinstance(node, ir.Attr):
-        parts.append(node.name)
-        node = node.value
-    return ".".join([node.id, *reversed(parts)]) if isinstance(node, ir.Name) else ""

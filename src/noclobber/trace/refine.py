@@ -553,7 +553,7 @@ class Refiner(Mixing, Verdicts):
         if depth > 6:
             return None
         if isinstance(node, (ir.Name, ir.Attr)):
-            dotted = _dotted_of(node)
+            dotted = ir.dotted(node)
             if not dotted:
                 return None
             found = self.ask.resolve(module, dotted)
@@ -568,7 +568,7 @@ class Refiner(Mixing, Verdicts):
                 return self._annotation(value, found[1], depth + 1) if value is not None else None
             return None
         if isinstance(node, ir.Sub):
-            head = _dotted_of(node.value).rsplit(".", 1)[-1]
+            head = ir.dotted(node.value).rsplit(".", 1)[-1]
             if head in ("Optional", "Annotated", "Mapped", "Final", "ClassVar", "Required", "NotRequired", "Union", "Type", "type"):
                 inner = node.index.items if isinstance(node.index, ir.TupleX) else (node.index,)
                 if head in ("Type", "type"):
@@ -903,13 +903,5 @@ def _name_of(node: Any) -> str:
     return node.id if isinstance(node, ir.Name) else node.name
 
 
-def _dotted_of(node: Any) -> str:
-    parts: list = []
-    while isinstance(node, ir.Attr):
-        parts.append(node.name)
-        node = node.value
-    if not isinstance(node, ir.Name):
-        return ""
-    return ".".join([node.id, *reversed(parts)])
 #: Exceptions that are the server's answer: no handler for a lost connection catches them.
 _ANSWERS = frozenset(("botocore.exceptions.ClientError", "kubernetes.client.exceptions.ApiException", "googleapiclient.errors.HttpError"))
