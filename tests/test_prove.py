@@ -14,6 +14,15 @@ from noclobber import cli
 PROGRAMS = Path(__file__).resolve().parent / "proof" / "programs"
 
 SHOP = {
+    "manage.py": 'import os\n\nos.environ.setdefault("DJANGO_SETTINGS_MODULE", "site_of.settings")\n',
+    "site_of/__init__.py": "",
+    "site_of/settings.py": '''\
+SECRET_KEY = "none"
+INSTALLED_APPS = ["shop"]
+DATABASES = {"default": {"ENGINE": "django.db.backends.postgresql", "NAME": "live"}}
+DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
+BONUS = 1
+''',
     "shop/__init__.py": "",
     "shop/models.py": """\
 from django.db import models
@@ -29,7 +38,11 @@ class Card(models.Model):
         self.save()
 """,
     "shop/services.py": """\
+from django.conf import settings
+
 from shop.models import Card
+
+BONUS = settings.BONUS
 
 
 def add_points(code: str, points: int) -> int:
@@ -99,12 +112,13 @@ def test_red_on_the_program_green_on_the_fixed_one(tmp_path: Path, monkeypatch: 
     "place, fixed",
     [
         pytest.param("shop/models.py:11", "shop/models.py", id="method"),
-        pytest.param("shop/services.py:7", "shop/services.py", id="function", marks=pytest.mark.services),
+        pytest.param("shop/services.py:11", "shop/services.py", id="function", marks=pytest.mark.services),
     ],
 )
 def test_an_app_of_django(place: str, fixed: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The model's own method, and a function elsewhere that finds the row by another field than its key. A process each: Django is set up once."""
-    laid(tmp_path, SHOP, monkeypatch)
+    """The model's own method in an app alone; in a project with settings a function that finds the row by another field than its key."""
+    project = ("shop/services.py", "manage.py", "site_of/settings.py", "site_of/__init__.py")
+    laid(tmp_path, {name: text for name, text in SHOP.items() if fixed == "shop/services.py" or name not in project}, monkeypatch)
     (tmp_path / "tests").mkdir()
     red_then_green(tmp_path, {place: fixed}, tmp_path / "tests")
 

@@ -497,8 +497,7 @@ class CounterDynamo(Proof):
         self.at.create("poll").put_item(Item={"poll": "p", "votes": 0})
 
     def worker(self, number: int) -> Any:
-        table = self.at.table()
-        return lambda: self.module.vote(table, "p", AMOUNTS[number])
+        return lambda: self.module.vote("p", AMOUNTS[number])
 
     def state(self) -> Any:
         return int(self.at.table().get_item(Key={"poll": "p"})["Item"]["votes"])
@@ -514,8 +513,7 @@ class PlanDynamo(Proof):
         self.at.create("plan").put_item(Item={"plan": "p", "steps": [], "version": 1})
 
     def worker(self, number: int) -> Any:
-        table = self.at.table()
-        return lambda: self.module.add_step(table, "p", NAMES[number])
+        return lambda: self.module.add_step("p", NAMES[number])
 
     def state(self) -> Any:
         item = self.at.table().get_item(Key={"plan": "p"})["Item"]

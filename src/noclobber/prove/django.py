@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import os
+import re
 from dataclasses import dataclass
 from typing import Any, Optional
 
@@ -73,30 +74,50 @@ def plan(program: Program) -> Optional[Plan]:
         "    finally:",
         "        connection.close()",
     ]
-    before = [
-        *stand_in,
-        "from django.conf import settings  # noqa: E402",
-        "",
-        "settings.configure(",
-        f"    INSTALLED_APPS=[{', '.join(apps)}],",
-        '    DATABASES={"default": {"ENGINE": "django.db.backends.sqlite3", "NAME": ":memory:"}},',
-        '    EMAIL_BACKEND="django.core.mail.backends.locmem.EmailBackend",',
-        '    DEFAULT_AUTO_FIELD="django.db.models.BigAutoField",',
-        "    USE_TZ=True,",
-        ")",
-        "import django  # noqa: E402",
-        "",
-        "django.setup()",
-        "",
-        "from django.db import connection  # noqa: E402",
-        "",
-    ]
+    database = '{"default": {"ENGINE": "django.db.backends.sqlite3", "NAME": ":memory:"}}'
+    mail = '"django.core.mail.backends.locmem.EmailBackend"'
+    settings = _settings(program)
+    if settings:
+        before = [
+            "from django.conf import settings  # noqa: E402",
+            "",
+            f'os.environ["DJANGO_SETTINGS_MODULE"] = "{settings}"',
+            f"settings.DATABASES = {database}",
+            "settings.DATABASE_ROUTERS = []",
+            f"settings.EMAIL_BACKEND = {mail}",
+        ]
+    else:
+        before = [
+            *stand_in,
+            "from django.conf import settings  # noqa: E402",
+            "",
+            "settings.configure(",
+            f"    INSTALLED_APPS=[{', '.join(apps)}],",
+            f"    DATABASES={database},",
+            f"    EMAIL_BACKEND={mail},",
+            '    DEFAULT_AUTO_FIELD="django.db.models.BigAutoField",',
+            "    USE_TZ=True,",
+            ")",
+        ]
+    before += ["import django  # noqa: E402", "", "django.setup()", "", "from django.db import connection  # noqa: E402", ""]
     notes = (
         ["On SQLite select_for_update() locks nothing: a function that is mended with it needs a database with row locks to pass."]
         if "lock" in program.finding.name
         else []
     )
-    return Plan("Django", f"program.{model.text}._meta.db_table", models.compared(model, creating), create, work, before=before, notes=notes)
+    return Plan("Django", f"program.{model.text}._meta.db_table", models.compared(model, creating), create, work, before=before, notes=notes, imports=["import os"] if settings else [])
+
+
+def _settings(program: Program) -> str:
+    """The settings module that a manage.py in or above the module's root names; "" without one."""
+    folder, name = os.path.dirname(program.entry.path), program.project.module_name(program.entry.path)
+    for _ in range(name.count(".") + 1):
+        text = program.project.read(os.path.join(folder, "manage.py"))
+        found = re.search(rb"""DJANGO_SETTINGS_MODULE["']\s*,\s*["']([\w.]+)["']""", text) if text is not None else None
+        if found:
+            return found[1].decode()
+        folder = os.path.dirname(folder)
+    return ""
 
 
 def _load(model: Model) -> str:
