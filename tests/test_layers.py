@@ -23,7 +23,8 @@ LAYERS: dict[str, set[str]] = {
     "__main__": {"cli"},
     "finding": set(),
     "knowledge": set(),
-    "resolve": set(),
+    "older": set(),  # a text for an older Python
+    "resolve": {"older"},
     "trace": {"finding", "knowledge", "resolve"},
     "triage": {"knowledge", "resolve"},
     "project": {"resolve"},  # modules as files: who imports what

@@ -9,6 +9,7 @@ import pytest
 
 from helpers import FIXTURES, ROOT, everything_on, lint_bytes
 from noclobber import engine
+from noclobber.older import for_older_python
 from noclobber.outline import outline
 from noclobber.resolve import Source, SourceError, index_module
 from noclobber.trace import lower
@@ -91,6 +92,23 @@ def test_odd_places_give_the_same_outline() -> None:
     same(Source.decode("m.py", ODD.encode()))
     same(Source.decode("m.py", ODD.replace("\n", "\r\n").encode()))
     same(Source.decode("m.py", b"\xef\xbb\xbf\f" + ODD.encode()))
+
+
+@pytest.mark.parametrize("text", [
+    "class A[T]: x = 1\n",
+    "class A[T: B[C], *Ts, **P](D[T], E):\n    def f[R](self, x: R) -> R: ...\n",
+    "class A[\n    T: (int, str),  # a bracket ]\n    ID,\n](\n    Base[T]\n):\n    n: int\n",
+    "class A[\n    T,\n]:\n    async def load[\n        R,\n    ](self): ...\n",
+    "type X = int\ntype Pair[T] = tuple[T, T]\ntype = 3\n",
+    "try:\n    import a\nexcept A, b.B:\n    import c as a\n",
+])
+def test_what_is_newer_is_taken_out_for_an_older_python(text: str) -> None:
+    """The outline of what is left is that of the text itself, as LibCST reads it."""
+    older = for_older_python(text)
+    assert older != text and all(len(a) - len(b) in (0, 1) for a, b in zip(older.splitlines(), text.splitlines(), strict=True))
+    left, whole = index_module(Source.decode("m.py", older.encode()))[0], of(text)
+    assert (list(left.classes), list(left.functions), left.assigns) == (list(whole.classes), list(whole.functions), whole.assigns)
+    assert [(cls.bases, cls.start, cls.end) for cls in left.classes.values()] == [(cls.bases, cls.start, cls.end) for cls in whole.classes.values()]
 
 
 def test_names_of_newer_syntax() -> None:

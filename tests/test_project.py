@@ -51,6 +51,18 @@ def test_what_an_import_comes_to(tmp_path: Path, path: str, target: str, found: 
     assert made(project, path, target) == found
 
 
+def test_a_package_without_init_around_the_file(tmp_path: Path) -> None:
+    """`import shop…` in shop/a/b/views.py means the directory around it, also where no project's root is known."""
+    tree(tmp_path, shop__deep__models="class Item: pass\n", shop__a__b__views="from shop.deep.models import Item\n", other__models="class Item: pass\n")
+    project = Project("")
+    entry = project.entry(str(tmp_path / "shop" / "a" / "b" / "views.py"))
+    assert entry is not None
+    found = project.follow(entry, "shop.deep.models.Item")
+    assert found is not None and (found[0].path, found[1]) == (str(tmp_path / "shop" / "deep" / "models.py"), "Item")
+    assert project.follow(entry, "other.models.Item") is None
+    assert project.imports_ours(entry.path, b"from shop.deep.models import Item\n")
+
+
 def test_stars_that_go_round(tmp_path: Path) -> None:
     project = tree(tmp_path, a__="from .b import *\n", a__b="from .c import *\n", a__c="from .b import *\nfrom .d import *\n", a__d="def f(): pass\n")
     assert made(project, "a/b.py", "a.f") == "a.d:f"

@@ -13,6 +13,8 @@ from noclobber.resolve import DEPTH_LIMIT, Source, SourceError, index_module, pa
 
 #: How far callers are followed upwards until the guard or the read is found (DESIGN §2).
 MAX_CALLERS = 3
+#: How far above a caller that does not reach the write, and in how many callers at all, the one is looked for that does.
+MAX_HANDED, MAX_ASKED = 2, 12
 _COLLECT_AFTER = 50_000  # new objects; the peak of memory stays within a tenth of the default's
 
 
@@ -363,9 +365,13 @@ class _Run:
             return True
         judged = False
         way = (*(way or self.inside(claim)), scope)
-        for caller in self.ask.callers(scope):
-            if caller.info.depth > DEPTH_LIMIT:
+        queue = [(caller, 0) for caller in self.ask.callers(scope)]
+        asked = {scope.key}
+        while queue:
+            caller, above = queue.pop(0)
+            if caller.info.depth > DEPTH_LIMIT or caller.key in asked:
                 continue
+            asked.add(caller.key)
             trace, claims = self.walk(caller)
             if trace is None:
                 continue
@@ -374,6 +380,9 @@ class _Run:
                 trace, claims = self.walk(caller, way)
                 events = _at(trace, claim) if trace is not None else []
             if not events:
+                # A class or function that was handed in: who hands it in says what is called.
+                if above < MAX_HANDED and len(asked) < MAX_ASKED:
+                    queue += [(further, above + 1) for further in self.ask.callers(caller)]
                 continue
             mine = [other for other in claims if other.rule == claim.rule and other.site.at is claim.site.at]
             if not mine:

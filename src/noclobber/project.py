@@ -24,6 +24,8 @@ _WORD = re.compile(rb"[A-Za-z_]\w*")
 MAX_CLOSURE = 100
 #: Modules that one name is followed through.
 MAX_STEPS = 100
+#: How many directories above a file are asked for the name that its import begins with.
+MAX_NAMESPACE = 12
 _MAX_FILE = 2_000_000  # bytes; larger ones are data
 
 
@@ -197,8 +199,21 @@ class Project:
                 found = self._below(base, parts)
                 if found is not None:
                     break
+            if found is None:
+                found = self._around(directory, parts)
         self._found[key] = found
         return found
+
+    def _around(self, directory: str, parts: list[str]) -> Optional[tuple[str, str]]:
+        """The same, where the file lies somewhere below a directory of that name: a package may do without `__init__.py`."""
+        for _ in range(MAX_NAMESPACE):
+            above, name = os.path.split(directory)
+            if name == parts[0]:
+                return self._below(above, parts)
+            if above == directory:
+                break
+            directory = above
+        return None
 
     def _below(self, base: str, parts: list[str]) -> Optional[tuple[str, str]]:
         here, best = base, None
@@ -326,7 +341,8 @@ class Project:
             if not text.isascii():
                 return True
             words.update(_WORD.findall(text))
-        return any(name in listing or name + ".py" in listing for name in map(bytes.decode, words) for listing in listings)
+        around = set(os.path.dirname(path).split(os.sep)[-MAX_NAMESPACE:])
+        return any(name in around or name in listing or name + ".py" in listing for name in map(bytes.decode, words) for listing in listings)
 
     def closure(self, entry: Entry) -> list[Entry]:
         """The module and what its imports lead to inside the project, nearest first; the nearest MAX_CLOSURE of them."""

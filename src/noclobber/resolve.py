@@ -10,10 +10,13 @@ import ast
 import builtins
 import codecs
 import re
+import sys
 import warnings
 from dataclasses import dataclass, field
 from os.path import abspath
 from typing import Iterable, Iterator, Sequence
+
+from noclobber.older import for_older_python
 
 #: A root or helper that LibCST would nest deeper than this is not lowered (DESIGN §4).
 DEPTH_LIMIT = 200
@@ -218,7 +221,13 @@ def parse(source: Source) -> ast.Module:
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # invalid escapes are no business of ours, and stderr is the user's
-            return ast.parse(text)
+            try:
+                return ast.parse(text)
+            except SyntaxError:
+                older = for_older_python(text) if sys.version_info < (3, 14) else text
+                if older == text:
+                    raise
+                return ast.parse(older)
     except SyntaxError as error:
         line = min(max(error.lineno or 1, 1), max(len(source.lines), 1))
         raise SourceError(line, error.msg or "invalid syntax") from None

@@ -21,7 +21,7 @@ def check(trace: Trace) -> Iterator[Claim]:
         why = why.replace("{column}", found.column)
         yield Claim(
             "check-then-create", found.write.site, found.write,
-            f"`{found.label}` is created because {why}: two at the same time create two",
+            f"`{found.label}` is created because {why}: " + ("a unique key refuses the second of two, and its error is not handled" if found.constraint else "two at the same time create two"),
             related=[Mark("read", found.read.site, f"`{found.label}` {read}" if found.how == "exists" else read), Mark("write", found.write.site, "created here")],
             guards=rejected(trace, found.read, found.write),
             record=found.label,

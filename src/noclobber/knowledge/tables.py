@@ -330,6 +330,7 @@ TABLES: dict[str, Table] = {
             "replay": "runs a callback, perhaps several times",
             "mutation": "marks an attribute as changed (`flag_modified`)",
             "expire": "makes the next access of the object read again",
+            "detach": "lets go of an object, or of all that the session holds: what is changed in it from then on is not written (`close`, `expunge`)",
             "assign": "sets attributes of the object it is called on (`set(**fields)`, `update_from_dict(data)`)",
             "execute": "runs the statement that it is called on (`Model.update(…).where(…).execute()`)",
         },

@@ -212,10 +212,13 @@ class Calls:
             found = self.path_method(receiver, name, args, node, state)
             if found is not None:
                 return found
+        several = self.overrides(receiver, name, state)
         for oid in receiver.objs:
             obj = state.heap.get(oid)
             if obj is not None and obj.kind == "instance":
                 method = obj.cls.method(name)
+                if method is not None and several:
+                    return self.unresolved(name, receiver, args, node, state, method=True)
                 if method is not None:
                     return self.call_scope(method, args, node, state, receiver)
                 if name in obj.fields:
@@ -235,6 +238,14 @@ class Calls:
             if method is not None:
                 return self.call_scope(method, args, node, state, receiver)
         return self.plain_method(receiver, name, args, node, state)
+
+    @staticmethod
+    def overrides(receiver: Value, name: str, state: State) -> bool:
+        """May the receiver be an object of several classes that mean different things by this name? Then it is not known what is called."""
+        if len(receiver.objs) < 2:
+            return False
+        found = {state.heap[oid].cls.method(name) for oid in receiver.objs if oid in state.heap and state.heap[oid].kind == "instance"} - {None}
+        return len(found) > 1
 
     def plain_method(self, receiver: Value, name: str, args: Arguments, node: Any, state: State) -> Value:
         """A method of a container, a text or something unknown: gives back what went in, may change the receiver only."""
@@ -314,7 +325,7 @@ class Calls:
         if self.swallows:
             self.is_done_about(state)
         added: Optional[Value] = None
-        for value in args.all():
+        for value in args.all() if name not in _TAKING else ():  # what `pop(key)` is given does not go in
             inner = self.member(value, state) if name in ("extend", "update", "extendleft") and value.objs else value
             added = inner if added is None else self.values.join(added, inner)
         receiver = self._with_object(receiver, node, state)
@@ -573,7 +584,7 @@ class Calls:
         for _, value in frame.returns:
             result = value if result is None else self.values.join(result, value)
         if result is not None and len(frame.returns) > 1:
-            result = self.with_verdicts(result, frame, node)
+            result = self.with_locks(self.with_verdicts(result, frame, node), frame)
         if frame.yields:
             elem = frame.yields[0]
             for value in frame.yields[1:]:
@@ -766,12 +777,20 @@ class Calls:
         state.put(oid, state.heap[oid].but(fields=fields))
         return value
 
+    def constructed(self, cls: Any, args: Arguments, node: Any, state: State) -> Value:
+        """`Model.model_validate(data)`: a new object, filled with what the data holds."""
+        oid = self.object_id(node, "instance")
+        own = Origin("opaque", self.object_id_of(("instance", id(node.at), self.frames[-1].calls)))
+        fields = {"@rest": self.values.derived([self.flat(state, value) for value in args.all()])} if args.all() else {}
+        state.put(oid, Obj("instance", own, cls=cls, new=True, label=cls.name, fields=fields))
+        return self.values.make(frozenset((own,)) | self._union(args.all()), same=frozenset((own,)), objs=frozenset((oid,)), typ=cls.type_name)
+
     def call_super(self, name: str, args: Arguments, node: Any, state: State) -> Value:
         frame = self.frames[-1]
         cls = frame.scope.cls
         self_value = state.env.get("self") or (frame.closure or {}).get("self")
         if cls is not None:
-            method = cls.inherited(name)
+            method = self.next_method(cls, name, self_value, state) or cls.inherited(name)
             if method is not None and self_value is not None:
                 return self.call_scope(method, args, node, state, self_value)
         if self_value is not None and self_value.query is not None:
@@ -782,6 +801,18 @@ class Calls:
                 return done
         return self.unresolved(name, self_value or self.values.unknown, args, node, state, method=True)
 
+    def next_method(self, cls: Any, name: str, self_value: Optional[Value], state: State) -> Any:
+        """What `super()` in a mixin means: the next class in the order of the object's own class, which the mixin does not know."""
+        found = [state.heap[oid].cls for oid in self_value.objs if oid in state.heap and state.heap[oid].kind == "instance"] if self_value is not None else []
+        if self_value is not None and not found and self_value.typ and self_value.typ.startswith("class:"):
+            found = [self.ask.klass_of(self_value.typ)]
+        line = found[0].mro() if found and found[0] is not None else []
+        for base in line[line.index(cls) + 1:] if cls in line else ():
+            info = base.info.methods.get(name)
+            if info is not None:
+                return base.module.scope(info.key or info.qualname)
+        return None
+
     def call_class_attribute(self, cls: Any, name: str, receiver: Value, args: Arguments, node: Any, state: State) -> Value:
         method = cls.method(name)
         if method is not None:
@@ -791,6 +822,8 @@ class Calls:
         done = self.model_class_method(cls, name, receiver, args, node, state)
         if done is not None:
             return done
+        if self.vocabulary.match("constructing", name) and self.orm_of_class(cls) is not None:
+            return self.constructed(cls, args, node, state)
         value = self.attribute(receiver, name, node, state)
         if value.ref is not None and value.ref[0] not in ("dotted", "column"):
             return self.call_value(value, args, node, state)
@@ -858,6 +891,8 @@ class Calls:
             lock.lock = Lock("pattern", lock.n, "tx")
             self.take(lock.lock, state)
             return self.values.replace(result, flags=result.flags | {"locked"})
+        if self.vocabulary.match("lock_taker", name):
+            return self.taken_by_name(result, node, state)
         if self.vocabulary.match("advisory_call", name):
             return self.values.replace(result, flags=result.flags | {"advisory"})
         if self.vocabulary.match("pausing", name):
@@ -991,12 +1026,15 @@ class Calls:
 
         def on_yield(value: Value, inner: State) -> None:
             helper = self.frames.pop()
+            place = len(self.active) - 1 - self.active[::-1].index(scope.key)
+            del self.active[place]  # the block is the caller's code: another `with` of this helper in it is no recursion
             opened = self.open_call()
             try:
                 entry = inner.with_env(state.env)
                 end = self.leaving(inside, entry, value, leave, raising=False)
             finally:
                 thrown.extend(self.close_call(opened, inner))
+                self.active.insert(place, scope.key)
                 self.frames.append(helper)
             if end is None:
                 raise Dead
@@ -1071,6 +1109,7 @@ def _count_yields(definition: Any) -> int:
 
 
 _MANAGER_METHODS = frozenset(("add", "remove", "clear", "set", "update", "discard"))
+_TAKING = frozenset(("pop", "popitem", "popleft", "remove", "discard", "clear"))
 _SURE_MUTATORS = frozenset(("append", "extend", "setdefault", "appendleft"))
 _TEXT_METHODS = frozenset(("strip", "lstrip", "rstrip", "lower", "upper", "replace", "encode", "decode", "title", "removeprefix", "removesuffix",
                            "split", "rsplit", "splitlines", "partition", "rpartition", "startswith", "endswith", "zfill", "format_map"))

@@ -284,7 +284,7 @@ class Evaluator:
         model = self.relation_model(obj, name, typ)
         related = self.class_of(model[1]) if model is not None else None
         label = "" if name.startswith("[") else name if model is not None and model[1] is None else ""
-        state.put(part, Obj("part", origin, parent=(oid, name), session=obj.session, model=model, cls=related, label=label))
+        state.put(part, Obj("part", origin, parent=(oid, name), session=obj.session, model=model, cls=related, label=label).but(detached=obj.detached))
         value = self.values.origin(origin, objs=frozenset((part,)), name=name if not name.startswith("[") else obj.label, typ=typ or (related.type_name if related is not None else None))
         current = state.heap[oid]
         state.put(oid, current.but(fields={**current.fields, name: value}))
@@ -294,6 +294,8 @@ class Evaluator:
         found = self.objects.get(key)
         if found is None:
             found = self.objects[key] = len(self.objects) + 1
+            if key[0] == "value":
+                self.shared.setdefault("made", {})[found] = key[1:]
         return found
 
     def as_object(self, value: Value, state: State) -> Value:
@@ -309,7 +311,8 @@ class Evaluator:
             return value
         oid = self.object_id_of(("path", origin))
         if oid not in state.heap:
-            state.put(oid, Obj("path", origin, label=value.name, read=origin.n if origin.kind == "read" else None))
+            made = origin.kind == "opaque" and not origin.path and bool(value.name) and self.vocabulary.match("accessor_create", value.name)
+            state.put(oid, Obj("path", origin, label=value.name, read=origin.n if origin.kind == "read" else None, new=made))
         return self.values.replace(value, objs=frozenset((oid,)))
 
     def rebind(self, node: Any, old: Value, new: Value, state: State) -> None:

@@ -148,13 +148,15 @@ class Write(Event):
     writes that are certainly refused where it is sent; leaves: the parts of a structured payload; call: the method or HTTP verb; offers: the store's
     entry has a call with a precondition; fallbacks: of self_columns those that only stay as they are where nothing new is given (COALESCE(:new, column));
     save_help: how only the changed columns are written; handled: an error that tells of a duplicate is caught around it; unique: does the class declare
-    a unique constraint (None: not known)?; kept: a version that other code compares and that this write leaves as it is; kept_how:
+    a unique constraint (None: not known)?; keys: columns of its primary key, where the class tells; session: Value of the session that was given it, or None;
+    others: its condition leaves one row out (`id != :this`); kept: a version that other code compares and that this write leaves as it is; kept_how:
     'around', 'compared' or 'lease' (a takeover); tells: the part of the result that alone tells of a refusal (`[0]`), '' where any may; model: the class of the project whose row it is, or None.
     """
 
     __slots__ = ("record", "verb", "payload", "columns", "preconditions", "outcome", "conflict", "changes", "full", "entry", "unit",
                  "base", "doubts", "commit", "open_where", "self_columns", "text", "conflict_handled", "help", "lock_help", "role", "refused", "leaves", "call", "offers",
-                 "fallbacks", "save_help", "handled", "unique", "kept", "kept_how", "tells", "model")
+                 "fallbacks", "save_help", "handled", "unique", "kept", "kept_how", "tells", "model",
+                 "session", "others", "keys")
     kind = "write"
 
     def __init__(self, n: int, site: Site, ctx: Context) -> None:
@@ -163,9 +165,11 @@ class Write(Event):
         self.leaves: tuple = ()
         self.call, self.offers, self.tells = "", False, ""
         self.fallbacks: frozenset = NOTHING
-        self.handled = False
+        self.handled = self.others = False
+        self.keys: frozenset = NOTHING
         self.unique: Optional[bool] = None
         self.model: Any = None
+        self.session: Optional[Value] = None
 
     @property
     def conditional(self) -> bool:
@@ -261,10 +265,15 @@ class Expire(Event):
 
 
 class Pending(Event):
-    """A unit of work was given an object to insert or delete. label: words."""
+    """A unit of work was given an object to insert or delete. label: words; session: its Value, or None; objs: numbers of the objects."""
 
-    __slots__ = ("label",)
+    __slots__ = ("label", "session", "objs")
     kind = "pending"
+
+    def __init__(self, n: int, site: Site, ctx: Context) -> None:
+        super().__init__(n, site, ctx)
+        self.session: Optional[Value] = None
+        self.objs: frozenset = NOTHING
 
     def describe(self) -> str:
         return self.label
@@ -402,7 +411,7 @@ class Loop(Event):
 class Trace:
     """The events of one root with what rules ask of them."""
 
-    __slots__ = ("events", "root", "unchecked", "incomplete", "loops", "entry", "made", "touched", "used", "match", "bodies", "toolbox", "behind", "ordered", "parsed", "callees")
+    __slots__ = ("events", "root", "unchecked", "incomplete", "loops", "entry", "route", "made", "touched", "used", "match", "bodies", "toolbox", "behind", "ordered", "parsed", "callees")
 
     def __init__(self, root: str) -> None:
         self.root = root
@@ -413,6 +422,7 @@ class Trace:
         self.ordered: dict = {}  # origin of an opaque tag → site where it was compared for order
         self.match: Any = lambda group, name: False  # the name patterns of the vocabulary: (group, name) → does it fit?
         self.entry = ""  # 'command', 'task', 'script': a framework calls the root, without a transaction
+        self.route = False  # a web framework calls the root: its parameters are what a client has sent, and what the framework hands in
         self.made: dict = {}  # n of an opaque origin → (the loops it was made in, was it given something that was read)
         self.callees: dict = {}  # call sites from the root down (`Context.calls`) → (qualified name, path) of the function that the last one enters
         self.parsed: set = set()  # numbers of the reads of which a document was made

@@ -37,18 +37,32 @@ class KeyLocks:
             event.shown = False
             if spec.op == "take":
                 return self._taken(event, node, state)
-            state.held = frozenset(lock for lock in state.held if not (lock.kind == "ttl" and lock.owner == words)) if spec.op == "drop" else state.held
+            state.held = frozenset(lock for lock in state.held if not (lock.kind in ("ttl", "session") and lock.owner is not None and lock.owner == words)) if spec.op == "drop" else state.held
             event.shown = self._taken_beside(words)
             return None
         return None
 
     def _taken(self, event: KeyLock, node: Any, state: State) -> Optional[Value]:
-        if not event.ttl:
-            return None
         lock = self.event(LockEvent, node, state, "key")
-        lock.lock = Lock("ttl", lock.n, "session", owner=event.key)
+        lock.lock = Lock("ttl" if event.ttl else "session", lock.n, "session", owner=event.key)
         origin = Origin("lock", lock.n)
         return self.values.make(frozenset((origin,)), same=frozenset((origin,)))
+
+    def taken_by_name(self, result: Value, node: Any, state: State) -> Value:
+        """An unresolved `asetNx(key, 1)`, `try_acquire(key)`: where its answer says so, something is held."""
+        lock = self.event(LockEvent, node, state, "key")
+        lock.lock = Lock("pattern", lock.n, "session")
+        origin = Origin("lock", lock.n)
+        return self.values.replace(result, origins=result.origins | {origin}, same=result.same | {origin})
+
+    def with_locks(self, result: Value, frame: Any) -> Value:
+        """The answer of a helper that says no where a lock was refused: true, it is held."""
+        refused = [{o for o in left.control if o.kind == "lock"} for left, value in frame.returns if value.literal in (False, None, 0)]
+        others = [value for _, value in frame.returns if value.literal not in (False, None, 0)]
+        if not refused or not others:
+            return result
+        told = frozenset(o for found in refused for o in found if self.trace.events[o.n].ctx.calls[:len(frame.calls)] == frame.calls)
+        return self.values.replace(result, shape=None, origins=result.origins | told, same=result.same | told) if told else result
 
     def _taken_beside(self, words: str) -> bool:
         """Does a method of the same class, or a function of the module, take a lock of this key, one that expires by itself?"""

@@ -108,13 +108,24 @@ class Models:
         for base in cls.mro():
             for name in base.info.assigns:
                 call = base.field_call(name)
-                if call is not None and (call[2].get("unique") == "True" or "unique_with" in call[2] or call[0].rsplit(".", 1)[-1] == "OneToOneField"):
+                if call is not None and (call[2].get("unique") == "True" or any("unique=True" in text for text in (*call[1], *call[2].values())) or "unique_with" in call[2] or call[0].rsplit(".", 1)[-1] == "OneToOneField"):
                     return True
         for name in entry.fields.get("unique_in", ()) or () if entry is not None else ():
             text = cls.nested_text(name) + cls.text_of(name)
             if any(word in text for word in ("UniqueConstraint", "unique_together", "unique=True", "'unique'", '"unique"', "True)", "unique = True")):
                 return True
         return False
+
+    @staticmethod
+    def keys_of(cls: Any) -> frozenset:
+        """Columns of the primary key that the class or a base declares; none where it is not known."""
+        found: set = set()
+        for base in cls.mro() if cls is not None else ():
+            for name in base.info.assigns:
+                call = base.field_call(name)
+                if call is not None and (call[2].get("primary_key") == "True" or any("primary_key=True" in text for text in (*call[1], *call[2].values()))):
+                    found.add(name)
+        return frozenset(found)
 
     # --- relations of a row ------------------------------------------------------------------------------------------------------
     def relation_model(self, obj: Obj, name: str, typ: Optional[str]) -> Any:

@@ -20,11 +20,11 @@ class Obj:
     'instance' (of a class of the project), 'cursor'. origin: the Origin of the object itself; a field that was never
     written has `origin.at(field)`. parent: (object, step) of the object it is a part of: changing it changes the parent.
     changed: {(path of steps, number of the Change event)}. elem: one value for all members (weak updates).
-    model: (entry key, entity Value) of ORM rows. session: Value of the session it is attached to. new: made here, not handed on.
+    model: (entry key, entity Value) of ORM rows. session: Value of the session it came from; detached: that session is closed. new: made here, not handed on.
     """
 
     __slots__ = ("kind", "origin", "fields", "elem", "parent", "changed", "model", "session", "new", "cls", "handed", "read", "label",
-                 "pending")
+                 "pending", "detached")
 
     def __init__(self, kind: str, origin: Optional[Origin] = None, *, fields: Optional[dict] = None, elem: Optional[Value] = None,
                  parent: Optional[tuple] = None, model: Any = None, session: Optional[Value] = None, new: bool = False,
@@ -34,6 +34,7 @@ class Obj:
         self.model, self.session, self.new, self.cls, self.read, self.label = model, session, new, cls, read, label
         self.handed = False
         self.pending: frozenset = NOTHING  # changed since the last flush
+        self.detached = False
 
     def but(self, **changes: Any) -> Obj:
         copy = Obj.__new__(Obj)
@@ -134,7 +135,7 @@ def join_objects(values: Values, a: Obj, b: Obj) -> Obj:
             fields[name] = values.join(left, right)
     elem = a.elem if a.elem is b.elem else values.join(a.elem, b.elem) if a.elem is not None or b.elem is not None else None
     joined = a.but(fields=fields, elem=elem, changed=a.changed | b.changed, pending=a.pending | b.pending, new=a.new and b.new,
-                   handed=a.handed or b.handed, session=a.session if a.session is not None else b.session,
+                   handed=a.handed or b.handed, detached=a.detached and b.detached, session=b.session if a.session is None or a.detached and not b.detached and b.session is not None else a.session,
                    read=a.read if a.read is not None else b.read, origin=a.origin if a.origin == b.origin else (a.origin or b.origin))
     return a if joined.same_as(a) else b if joined.same_as(b) else joined
 

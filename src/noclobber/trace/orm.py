@@ -250,11 +250,9 @@ class Orm(Models, Builders):
             return self.values.make(entities[0].origins if entities else NOTHING,
                                     query=Query((spec.entry.kind, spec.entry.id), "text", (), text=entities[0] if entities else None))
         flags: set = set()
-        query = Query((spec.entry.kind, spec.entry.id), verb, entities, flags=frozenset(flags))
         session = receiver if receiver is not None and spec.entry.kind == "orm" else None
+        query = Query((spec.entry.kind, spec.entry.id), verb, entities, flags=frozenset(flags), session=session)
         value = self.values.make(self._union(entities), query=query, flags=receiver.flags & _KEEP if receiver is not None else NOTHING)
-        if session is not None:
-            self.query_sessions[query.entry + (id(node.at),)] = session
         return value
 
     def query_attribute(self, base: Value, name: str, state: State) -> Optional[Value]:
@@ -464,7 +462,7 @@ class Orm(Models, Builders):
         columns += tuple(("@owner", value) for column, _, value in receiver.query.filters if column == "@owner")
         self.write(node, state, record=self.query_record(receiver, state), verb="create", payload=payload, spec=spec, columns=columns)
         event = self.index[("write", id(self.site(node).at), self.frames[-1].calls, 0)]
-        event.unique = self.unique_of(entity)
+        event.unique, event.keys = self.unique_of(entity), self.keys_of(self.class_of(entity))
         event.handled = event.handled or any(k == "ignore_conflicts" and a.value.literal is True for k, a in args.keywords)
         oid = self.object_id(node, "new")
         state.put(oid, Obj("new", fields=fields, new=True, cls=entity.dotted if entity is not None else None, model=(receiver.query.entry, entity)))
@@ -609,7 +607,7 @@ class Orm(Models, Builders):
                 tried.add(event.n)
             if any(self.vocabulary.match("not_found", name.replace(":", ".")) for names in self.caught for name in names):
                 self.throw(state, frozenset(("DoesNotExist",)), ("missing", event.n))
-        event.session = session if session is not None else self.query_session(value)
+        event.session = session if session is not None else query.session
         event.filters = tuple((column, op, v) for column, op, v in query.filters if column and not op.startswith("or "))
         self.lock_used(value)
         self.throw_io(state, node, spec)
@@ -657,7 +655,7 @@ class Orm(Models, Builders):
             entry = ("orm", self.builder_orm(entry[1]))
         label = self.entity_label(entity, state)
         state.put(oid, Obj("row", origin, model=(entry, entity), read=event.n if event is not None else None, cls=cls, label=label,
-                           session=session if session is not None else self.query_session(value)))
+                           session=session if session is not None else value.query.session))
         return self.values.origin(origin, objs=frozenset((oid,)), typ=typ, name="")
 
     def builder_orm(self, builder: str) -> str:
@@ -665,12 +663,6 @@ class Orm(Models, Builders):
             if entry.fields.get("unit_of_work") and builder.startswith(entry.id.split("-")[0]):
                 return entry.id
         return builder
-
-    def query_session(self, value: Value) -> Optional[Value]:
-        for key, session in self.query_sessions.items():
-            if key[:2] == value.query.entry:
-                return session
-        return None
 
     def entity_type(self, entity: Optional[Value]) -> tuple:
         if entity is None:
@@ -700,6 +692,8 @@ class Orm(Models, Builders):
                           text="builder" if query.entry[0] == "builder" else "")
         for origin in result.same:
             self.trace.events[origin.n].model = self.class_of(entity)
+            self.trace.events[origin.n].session = receiver if receiver is not None else query.session
+            self.trace.events[origin.n].others = any(op in ("!=", "not in", "is not") and (c in ("id", "pk") or c.endswith("_id")) for c, op, _ in predicates)
         if query.entry[0] == "builder" and verb == "update" and not core and entity is not None and entity.ref is not None and entity.ref[0] == "class":
             for origin in result.same:
                 self.note_mapped_version(self.trace.events[origin.n], entity.ref[1], written, around=True)
@@ -872,7 +866,7 @@ class Orm(Models, Builders):
             doubts=frozenset(doubts), outcome="raises" if versioned else "none", conflict=("raises StaleDataError",) if versioned else (), extra=extra or ("obj", oid),
         )
         event = self.index[("write", id(self.site(node).at), self.frames[-1].calls, extra or ("obj", oid))]
-        event.commit = commit
+        event.commit, event.session = commit, obj.session
         event.model = self.model_class(obj)
         if unit and versioned:
             self.note_mapped_version(event, self.model_class(obj), fields, around=False)
@@ -888,7 +882,7 @@ class Orm(Models, Builders):
         value = self.write(node, state, record=record, verb="create", payload=payload, spec=spec, columns=tuple(own.items()), extra=("new", oid))
         event = self.index[("write", id(self.site(node).at), self.frames[-1].calls, ("new", oid))]
         cls = self.model_class(obj)
-        event.unique = self.unique_of(self.class_value(cls)) if cls is not None else None
+        event.unique, event.keys = self.unique_of(self.class_value(cls)) if cls is not None else None, self.keys_of(cls)
         return value
 
     @staticmethod
@@ -1029,8 +1023,9 @@ class Orm(Models, Builders):
 
     def op_add(self, spec: Any, bound: Any, receiver: Optional[Value], args: Any, node: Any, state: State, doubt: str) -> Value:
         """`session.add(obj)`: a new object will be inserted, a loaded one stays what it is."""
-        self.note_pending(spec, args, node, state)
+        self.note_pending(spec, receiver, args, node, state)
         for value in args.all():
+            self.attach(value, receiver, state)
             for part in self.parts(state, value):
                 for oid in part.objs:
                     obj = state.heap.get(oid)
@@ -1040,17 +1035,25 @@ class Orm(Models, Builders):
                         state.put(oid, obj.but(model=((spec.entry.kind, spec.entry.id), None), session=receiver))
                     elif spec.entry.fields.get("unit_of_work") and (obj.kind == "new" or obj.kind == "instance" and obj.new and self.unit_entry(obj) is not None):
                         self.create_object(oid, obj, self.object_record(oid, obj, spec.entry, state), spec, node, state)
-                        self.added.add(self.index[("write", id(self.site(node).at), self.frames[-1].calls, ("new", oid))].n)
+                        created = self.index[("write", id(self.site(node).at), self.frames[-1].calls, ("new", oid))]
+                        created.session = receiver
+                        self.added.add(created.n)
         return self.values.none
 
-    def note_pending(self, spec: Any, args: Any, node: Any, state: State) -> None:
+    def note_pending(self, spec: Any, receiver: Optional[Value], args: Any, node: Any, state: State) -> None:
         """A unit of work inserts and deletes at its flush what it was given before."""
         if spec.entry.fields.get("unit_of_work"):
             given = [state.heap[oid].label for value in args.all() for oid in value.objs if oid in state.heap]
-            self.passes(self.event(Pending, node, state, label=next(iter(given), "") or "the object"), state)
+            self.passes(self.event(Pending, node, state, label=next(iter(given), "") or "the object", session=receiver, objs=self._objects(args.all())), state)
+
+    @staticmethod
+    def _objects(values: list) -> frozenset:
+        return frozenset().union(*(value.objs for value in values)) if values else NOTHING
 
     def op_merge(self, spec: Any, bound: Any, receiver: Optional[Value], args: Any, node: Any, state: State, doubt: str) -> Value:
-        self.note_pending(spec, args, node, state)
+        self.note_pending(spec, receiver, args, node, state)
+        for value in args.all():
+            self.attach(value, receiver, state)
         given = bound.first("instance") or self.values.unknown
         for oid in given.objs:
             obj = state.heap.get(oid)
@@ -1062,7 +1065,7 @@ class Orm(Models, Builders):
         return given
 
     def op_remove(self, spec: Any, bound: Any, receiver: Optional[Value], args: Any, node: Any, state: State, doubt: str) -> Value:
-        self.note_pending(spec, args, node, state)
+        self.note_pending(spec, receiver, args, node, state)
         return self.values.none
 
     def op_mutation(self, spec: Any, bound: Any, receiver: Optional[Value], args: Any, node: Any, state: State, doubt: str) -> Value:
@@ -1102,8 +1105,7 @@ class Orm(Models, Builders):
             entry = self.unit_entry(obj)
             if entry is None:
                 continue
-            if session is not None and obj.session is not None and "opened" in session.flags and "opened" in obj.session.flags \
-                    and not (session.same & obj.session.same) and not (session.objs & obj.session.objs):
+            if obj.detached or self.other_session(session, obj.session):
                 continue
             self.flush_object(oid, obj, entry, node, state, spec, commit)
 
@@ -1158,7 +1160,7 @@ class Orm(Models, Builders):
         """Where the function ends, objects read from a session that it did not open are still to be committed, by whom that is."""
         for oid in sorted(state.heap):
             obj = state.heap[oid]
-            if obj.kind != "row" or not obj.pending or obj.session is None or "opened" in obj.session.flags:
+            if obj.kind != "row" or not obj.pending or obj.detached or obj.session is None or "opened" in obj.session.flags:
                 continue
             entry = self.unit_entry(obj)
             if entry is None:
@@ -1176,6 +1178,7 @@ class Orm(Models, Builders):
 
     def put_dynamic(self, base: Value, name: Value, value: Value, state: State, node: Any, base_node: Any) -> None:
         key = "<" + ",".join(sorted(f"{o.kind}{o.n}{''.join(map(str, o.path))}" for o in name.same)) + ">" if name.same else "<*>"
+        self.copied_over(base, value, state)
         self.put_attribute(base, key, value, state, node, "assign", base_node)
 
 

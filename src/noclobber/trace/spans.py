@@ -5,10 +5,11 @@ noted on its Begin or Commit event. A path that rolls back or raises has undone 
 """
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Optional
 
 from .events import Lock
 from .objects import State
+from .values import Value
 
 #: Mark in `State.done`: ("tx", number of the event).
 _TX = "tx"
@@ -34,9 +35,9 @@ class Spans:
             if any(lock.kind in OPEN and (lock.scope == "block" or lock.kind != "serializable") for lock in state.held):
                 state.held |= {Lock("written", event.n, "tx")}
 
-    def span_ends(self, event: Any, state: State, well: bool = True) -> None:
-        """The transaction ends here. event: its Begin or Commit; well: it was committed."""
-        marks = frozenset(mark for mark in state.done if mark[0] == _TX)
+    def span_ends(self, event: Any, state: State, well: bool = True, session: Optional[Value] = None) -> None:
+        """The transaction ends here. event: its Begin or Commit; well: it was committed; session: whose it was, where that is known."""
+        marks = frozenset(mark for mark in state.done if mark[0] == _TX and not self.other_session(session, getattr(self.trace.events[mark[1]], "session", None)))
         if not marks:
             return
         if well:

@@ -348,6 +348,8 @@ class SqlRunner:
             if predicate.op in ("exists", "not exists") and predicate.inner is not None:
                 predicates += self.inner_predicates(predicate.inner, binder)
                 continue
+            if column is not None and predicate.op == "=" and predicate.value.columns and not predicate.value.refs and column not in written:
+                continue  # joined with another table: which rows, the other conditions say
             if column is None:
                 names = [c for c in (*predicate.left.columns, *predicate.value.columns) if isinstance(c, str)]
                 column = names[0] if names else None
@@ -390,6 +392,7 @@ class SqlRunner:
         )
         for origin in result.same:
             self.trace.events[origin.n].fallbacks |= frozenset(fallbacks)
+            self.trace.events[origin.n].others = any(op in ("!=", "<>", "not in") and (c in ("id", "pk") or c.endswith("_id")) for c, op, _ in predicates)
             if statement.verb == "insert" and statement.conflict:
                 self.trace.events[origin.n].handled = True  # its own conflict clause decides
         if verb in ("update", "upsert") and not statement.open_sets:

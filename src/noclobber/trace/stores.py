@@ -22,6 +22,7 @@ from .outcomes import IO_ERRORS, Outcomes
 from .pipelines import Pipelines
 from .replays import Replays
 from .requests import Requests
+from .sessions import Sessions
 from .sqlrun import SqlRunner
 from .tags import Tags
 from .tools import Tools
@@ -29,7 +30,7 @@ from .transactions import Transactions
 from .values import NOTHING, SERVER, Lit, Origin, Value
 
 
-class Stores(Accessors, Dumps, Outcomes, Requests, Blobs, Files, Tags, Transactions, Replays, Effects, Commands, Documents, Pipelines, SqlRunner, Managers, Orm):
+class Stores(Accessors, Sessions, Dumps, Outcomes, Requests, Blobs, Files, Tags, Transactions, Replays, Effects, Commands, Documents, Pipelines, SqlRunner, Managers, Orm):
     """Mixin of Walker."""
 
     def fit(self, spec: Any, args: Any) -> Any:
@@ -686,7 +687,7 @@ _OPS: dict = {
     ("orm", "load"): Stores.op_load, ("orm", "many"): Stores.op_many, ("orm", "reload"): Stores.op_reload,
     ("orm", "persist"): Stores.op_persist_function, ("orm", "add"): Stores.op_add, ("orm", "merge"): Stores.op_merge,
     ("orm", "create"): Stores.op_add, ("orm", "remove"): Stores.op_remove, ("orm", "mutation"): Stores.op_mutation,
-    ("orm", "scalar"): Stores.op_scalar, ("orm", "expire"): Stores.op_expire, ("orm", "check_exists"): Stores.op_scalar,
+    ("orm", "detach"): Stores.op_detach, ("orm", "scalar"): Stores.op_scalar, ("orm", "expire"): Stores.op_expire, ("orm", "check_exists"): Stores.op_scalar,
     ("orm", "set_write"): Stores.op_set_write_function, ("orm", "upsert"): Stores.op_add,
     ("builder", "start"): Stores.op_start, ("builder", "conjunction"): Stores.op_conjunction, ("builder", "disjunction"): Stores.op_disjunction, ("tool", "register"): Tools.op_register, ("tool", "schema"): Tools.op_schema,
 }

@@ -114,7 +114,7 @@ class Transactions(KeyLocks):
         event = self.event(Commit, node, state, label=spec.signature.last)
         self.creates_flushed()
         self.flush_units(receiver, node, state, spec, commit=event.n)
-        self.span_ends(event, state)
+        self.span_ends(event, state, session=receiver)
         self.close_blocks(state)
         self.session_expired(state)
         return self.values.none
@@ -142,7 +142,7 @@ class Transactions(KeyLocks):
             return self.values.none
         self.event(Expire, node, state)
         self.drop_units(state)
-        self.span_ends(None, state, well=False)
+        self.span_ends(None, state, well=False, session=receiver)
         self.close_blocks(state)
         self.session_expired(state)
         return self.values.none

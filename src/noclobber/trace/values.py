@@ -71,7 +71,7 @@ class Query(NamedTuple):
 
     entry: (kind, id) of the vocabulary entry that started it; verb: select|update|delete|insert; entity: the Value(s) it was
     started on; filters: (column or '', operator, Value); sets: (column, Value); flags: 'lock', 'fresh' (populate_existing),
-    'open' (a filter that could not be read), 'nowait' …; text: SQL text Value for text() statements.
+    'open' (a filter that could not be read), 'nowait' …; text: SQL text Value for text() statements; session: Value of the session it was begun on.
     """
 
     entry: tuple
@@ -82,6 +82,7 @@ class Query(NamedTuple):
     flags: frozenset = NOTHING
     text: Any = None
     lock_site: Any = None
+    session: Any = None
 
 
 _TEXT = frozenset(("text",))  # it is text on some path

@@ -107,7 +107,7 @@ class Walker(Evaluator, Calls, Stores, TimeLimits, Tools, Swallows, Refiner, Cau
         self.remembered: list = shared.setdefault("arguments", [])
         self.constants: dict = {}
         self.keep: list = shared.setdefault("keep", [])  # nodes whose id() names an object
-        self.query_sessions: dict = {}
+        self.own_sessions: set = set()  # origins of the sessions that a `with` of this walk has opened
         self.caught: list = []  # names of the exceptions that the open try blocks catch
         self.tried_reads: list = []  # numbers of the reads of one row in them
         self.added: set = set()  # creates that wait for the flush
@@ -133,6 +133,8 @@ class Walker(Evaluator, Calls, Stores, TimeLimits, Tools, Swallows, Refiner, Cau
         self.trace = Trace(root.qualname)
         self.trace.match = self.vocabulary.match
         self.trace.entry = self.entry_point(root)
+        info = getattr(root, "info", None)
+        self.trace.route = info is not None and any(self.vocabulary.match("route_decorator", text.split("(")[0]) for text in info.decorators if "." in text)
         spent = self.shared.get("steps", 0)
         first = self.steps = 0 if spent < FILE_STEPS else ENTERING_STEPS - LATE_STEPS
         state = State()
@@ -846,17 +848,30 @@ class Walker(Evaluator, Calls, Stores, TimeLimits, Tools, Swallows, Refiner, Cau
         (expression, target), rest = items[0], items[1:]
         manager = self.eval(expression, state)
         timed = self.is_time_limit(expression)
+        opened: list = []
 
         def inside(entry: State, bound: Optional[Value]) -> Optional[State]:
+            value = bound if bound is not None else manager
             if target is not None:
-                self.assign(target, bound if bound is not None else manager, entry, node)
+                self.assign(target, value, entry, node)
+                if self.opened_by(value, expression):
+                    opened.append(value)
+                    self.own_sessions |= value.same
             self._time_limits += timed
             try:
                 return self._with_items(node, rest, entry)
             finally:
                 self._time_limits -= timed
 
-        return self.enter_context(node, expression, manager, state, inside)
+        def leave(left: State) -> None:
+            for session in opened:
+                self.session_closed(session, left)
+
+        end = self.leaving(lambda entry, _: self.enter_context(node, expression, manager, entry, inside), state, None, leave)
+        if end is not None and opened:
+            end = end.copy()
+            leave(end)
+        return end
 
     # --- definitions ---------------------------------------------------------------------------------------------------------
     def _function_def(self, node: Any, state: State) -> State:

@@ -110,8 +110,15 @@ def _looked_for(trace: Trace, write: Write) -> Optional[Create]:
                     found.append(("exists", reads[origin.n]))
     for how, read in sorted(found, key=lambda pair: -pair[1].n):
         if not _guarded(trace, read, write) and _concerns(read, write):
-            return Create(how, write, read, write.record.label, "", _doubts(read, write), bool(write.unique))
+            return Create(how, write, read, write.record.label, "", _doubts(read, write), bool(write.unique) or how == "exists" and _by_primary_key(read, write))
     return None
+
+
+def _by_primary_key(read: Read, write: Write) -> bool:
+    """Was the row looked for by its primary key, which the create sets as well? Then the database refuses the second."""
+    keys = write.keys or (frozenset(("id",)) if write.record.family == "sql" else frozenset())
+    asked = {"id" if column == "pk" and "pk" not in keys else column for column, _ in read.record.key}
+    return bool(keys) and keys <= asked and keys <= {column for column, _ in write.columns or ()}
 
 
 def _mirrored(op: str) -> str:

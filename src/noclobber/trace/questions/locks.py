@@ -31,6 +31,8 @@ def copies(trace: Trace, write: Write, change: Optional[Change], origins: Iterab
     for column, value in loading.record.key:
         if column in ("pk", "id"):
             for origin in value.same:
+                if origin.kind == "param" and trace.route:
+                    continue  # what a client has sent is no copy that was loaded here
                 if origin.path and str(origin.path[-1]) in ("pk", "id") and origin.kind in ("opaque", "param", "read"):
                     base = origin._replace(path=origin.path[:-1])
                     event = trace.events[base.n] if base.kind == "read" and not base.path else None

@@ -69,7 +69,7 @@ def derived_fields(trace: Trace, write: Write) -> dict[str, Derived]:
 
 def _derived(trace: Trace, write: Write, change: Change, path: tuple) -> Optional[Derived]:
     """One change of a written object, when it is derived from the row and nothing guards it."""
-    if in_own_method(change):
+    if in_own_method(change) or normalising(trace, write, change):
         return None
     others = copies(trace, write, change, change.value.origins)
     kind, base = _kind_of(change, path, write.base), None
@@ -122,6 +122,23 @@ def in_own_method(change: Change) -> bool:
     """Normalising a field inside the model's own save(), clean() or validator is no finding."""
     functions = [change.site.function, *(call[1].function for call in change.ctx.calls if isinstance(call[1], Site))]
     return any("." in name and name.rpartition(".")[2] in _OWN_METHODS for name in functions)
+
+
+def normalising(trace: Trace, write: Write, change: Change) -> bool:
+    """`def save(row): row.note = short(row.note); session.add(row)`: a field of what was handed in is put into form before it is stored, as in save() or clean().
+
+    Nothing else enters the value, and the function that does it has not loaded the row.
+    """
+    if change.op != "assign" or len(change.field) != 1 or change.value.incr:
+        return False
+    own = {(base.kind, base.n, *base.path, change.field[0]) for base in change.base}
+    origins = [o for o in change.value.origins if o.kind not in ("const", "opaque")]
+    if not origins or not all(any((o.kind, o.n, *o.path)[:len(known)] == known for known in own) for o in origins):
+        return False
+    read = loaded_by(trace, change)
+    if read is not None and read.ctx.calls[:len(change.ctx.calls)] == change.ctx.calls:
+        return False
+    return any(event.objs and change.obj in event.objs and event.n > change.n and event.ctx.calls == change.ctx.calls for event in trace.of("pending"))
 
 
 def _kind_of(change: Change, path: tuple, bases: frozenset) -> Optional[str]:

@@ -20,15 +20,31 @@ def refusing(trace: Trace, write: Write) -> Optional[Precondition]:
     if not names_row(write) or _held_since_read(trace, write):
         return None
     written = {name for name, _ in write.columns or ()}
-    for precondition in write.preconditions:
+    extremes = {p.column for p in write.preconditions if _keeps_extreme(trace, write, p)}
+    preconditions = [p for p in write.preconditions if p.column not in extremes]
+    for precondition in preconditions:
         if precondition.kind == "witness" and _fills(trace, write, precondition):
             continue
         if precondition.kind in ("witness", "bound") and (precondition.column in written or write.verb == "delete" or names_row(write, without=precondition.column)):
             return precondition
-    for precondition in write.preconditions:
+    for precondition in preconditions:
         if precondition.kind == "state" and _matters(trace, write, precondition) and relies_on(trace, write):
             return precondition
     return None
+
+
+def _keeps_extreme(trace: Trace, write: Write, precondition: Precondition) -> bool:
+    """`SET seen_at = :t WHERE id = :id AND seen_at < :t`: the greatest (or least) value stands in the end, whoever comes last; nothing else is lost with a refusal."""
+    if precondition.kind != "bound" or write.verb != "update":
+        return False
+    own, others = None, []
+    for name, value in write.columns or ():
+        if name == precondition.column:
+            own = value
+        elif name not in write.self_columns and not all(o.kind in ("const", "clock", "server") for o in value.origins):
+            others.append(name)
+    same = own is not None and (own is precondition.value or bool(own.same & precondition.value.same) or own.ref is not None and own.ref == precondition.value.ref)
+    return same and not others and not trace.match("strong_version", precondition.column)
 
 
 def _matters(trace: Trace, write: Write, precondition: Precondition) -> bool:
@@ -52,14 +68,18 @@ def names_row(write: Write, without: str = "") -> bool:
     """Does the key name one row? A foreign key or a tenant alone names many: that some of them are left out is what such an update is for."""
     label = write.record.label.lower()
     foreign = set()
+    if write.others:
+        return False
     for column, value in write.record.key:
         if column == without or column.endswith(" in") or value is not None and any(value.literal is plain for plain in (None, True, False)):
             continue  # `lines=None` says what kind of rows, not which
+        if value is not None and value.ref is not None and value.ref[0] == "column":
+            continue  # joined with another table: its rows
         name = column.lower()
         stem = name.removesuffix("_id").removesuffix("_uuid")
-        if stem in _TENANTS and stem not in label:
+        if stem in _TENANTS and not _own(stem, label):
             continue
-        if stem != name and stem not in label:
+        if stem != name and not _own(stem, label):
             foreign.add(stem)
             continue
         if write.record.family == "orm" and not (name in _ORM_KEYS or name.endswith(("_key", "_id"))):
@@ -67,6 +87,11 @@ def names_row(write: Write, without: str = "") -> bool:
             continue
         return True
     return len(foreign) > 1  # a link's two ends
+
+
+def _own(stem: str, label: str) -> bool:
+    """`order_id` of `orders`, `shop_order`; the `flow_id` of `flow_versions`, the `user_id` of `user_tenant` are of other tables."""
+    return any(name.endswith(stem) for name in (label, label.removesuffix("s"), label.removesuffix("es"), label.removesuffix("ies") + "y"))
 
 
 def _held_since_read(trace: Trace, write: Write) -> bool:

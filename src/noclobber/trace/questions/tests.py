@@ -87,7 +87,7 @@ def unchanged_under_lock(trace: Trace, bases: Iterable[Origin], write: Write) ->
 def filtered_by(trace: Trace, read: Read) -> Iterator[Tested]:
     """The tests that a read's own WHERE holds: `get(pk=pk, status="open")`."""
     for column, value in read.record.key:
-        if is_constant(value) and not column.endswith(" in") and column not in ("pk", "id", "@owner"):
+        if is_constant(value) and not column.endswith(" in") and column not in ("pk", "id", "@owner") and not trace.match("deletion_column", column):
             yield Tested(column, "==", value, read.site, read, Origin("read", read.n, (column,)))
 
 

@@ -52,7 +52,7 @@ def _of_changes(trace: Trace, write: Write, match: Match) -> Iterator[Transition
         if len(path) != 1 or in_own_method(change):
             continue
         loaded = loaded_by(trace, change)
-        tests = [t for t in tests_of_field(trace, write.base, change, write)]
+        tests = [t for t in tests_of_field(trace, write.base, change, write) if not write.unit or t.test is None or t.test.n < change.n]
         if loaded is not None:
             tests += filtered_by(trace, loaded)
         for tested in tests:
@@ -62,11 +62,23 @@ def _of_changes(trace: Trace, write: Write, match: Match) -> Iterator[Transition
             start = loaded if loaded is not None else tested.test or change
             last = change if write.unit else None
             guard = guard_between(trace, loaded, write, last) if loaded is not None else guard_held(tested.test or change, write)
-            if guard is not None or unchanged_under_lock(trace, write.base, write):
+            if guard is not None or unchanged_under_lock(trace, write.base, write) or mirrors(trace, loaded, change):
                 break
             yield Transition(tested, write, str(path[0]), write.record.label, change.site if write.unit else anchor(write, change), start, loaded, change,
                              doubts, "transition" if write.unit else "", stale_lock(trace, loaded, write, change))
             return
+
+
+def mirrors(trace: Trace, loaded: Optional[Read], change: Change) -> bool:
+    """Does the change only repeat in memory what a statement has written to rows of that table after the load?"""
+    if loaded is None or len(change.field) != 1:
+        return False
+    for write in trace.of("write"):
+        if loaded.n < write.n < change.n and write.verb == "update" and write.columns and not write.changes and write.record.table is not None and write.record.table == loaded.record.table:
+            for column, value in write.columns:
+                if column == str(change.field[0]) and (value is change.value or same_constant(value, change.value) or bool(value.same & change.value.same)):
+                    return True
+    return False
 
 
 def _of_statement(trace: Trace, write: Write, match: Match) -> Iterator[Transition]:

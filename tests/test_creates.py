@@ -1,0 +1,27 @@
+"""RMW205: which creates are refused by a key, so that only the strict form is said."""
+from __future__ import annotations
+
+from helpers import FIXTURES, lint_bytes
+
+FILE = FIXTURES / "check-then-create" / "access_keys_bad.py"
+
+
+def variants(text: str) -> list[str]:
+    return [finding.variant for finding in lint_bytes(text.encode(), "keys.py") if finding.name == "check-then-create"]
+
+
+def test_a_key_over_what_was_looked_for_leaves_the_strict_form() -> None:
+    assert variants(FILE.read_text(encoding="utf-8")) == ["constraint"] * 3
+
+
+def test_without_the_key_two_are_created() -> None:
+    """The same file with a plain index, a key that the database numbers by itself, and a row looked for by its code."""
+    text = FILE.read_text(encoding="utf-8")
+    text = text.replace("UniqueConstraint(", "Index(").replace("chat_id: str = Field(default=None, primary_key=True)", "id: int = Field(default=None, primary_key=True)\n    chat_id: str = \"\"")
+    text = text.replace("FROM shops WHERE id = 1", "FROM shops WHERE code = 'default'")
+    assert variants(text) == ["", "", ""]
+
+
+def test_a_unique_column_may_stand_in_sa_column() -> None:
+    text = FILE.read_text(encoding="utf-8").replace("UniqueConstraint(", "Index(").replace("String(128), nullable=False, index=True", "String(128), nullable=False, unique=True")
+    assert variants(text) == ["constraint"] * 3
