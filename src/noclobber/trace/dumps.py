@@ -44,10 +44,11 @@ class Dumps:
 
     def dumped(self, source: Value, label: str, optional: Optional[bool], node: Any, state: State) -> Value:
         event = self.event(Dump, node, state, label=label, optional=optional, handler=self.handler_kind())
+        event.whole = any(o.kind == "param" and not o.path for o in source.same)
         return self.values.make(source.origins | {Origin("dump", event.n)}, name=source.name)
 
     def handler_kind(self) -> str:
-        """'patch' where the function around is a partial update by its decorator or name, 'put' where it replaces, '' else."""
+        """'patch' where the function around is a partial update by its decorator, 'update' by its name only, 'put' where it replaces, '' else."""
         for frame in reversed(self.frames):
             info = getattr(frame.scope, "info", None)
             for text in info.decorators if info is not None else ():
@@ -56,7 +57,7 @@ class Dumps:
                     return "put" if verb == "post" else verb
         for frame in reversed(self.frames):
             if self.vocabulary.match("patch_function", frame.scope.name):
-                return "patch"
+                return "update"
         return ""
 
     def dump_iteration(self, iterable: Value, node: Any, state: State) -> Optional[Value]:

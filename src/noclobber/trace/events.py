@@ -101,7 +101,7 @@ class Event:
 
 
 class Read(Event):
-    """columns: names of the selected columns in order (or None); lock: the row lock it took, or None; many: several rows;
+    """columns: names of the selected columns in order (or None); lock: the row lock it took, or None; many: several rows; listed: all rows of its result were fetched;
     cached: the answer may come from an identity map or cache and not see the winner; snapshot: it sees what the first read of its transaction saw; session: Value of the session asked, or None;
     outside: it asks for a row lock where no transaction is seen ('autocommit': the connection commits each statement; 'none'; '' = there is one);
     filters: ((column, operator, Value), …) that every row it gives fulfils; sources: for each of `columns` the columns that it is computed from;
@@ -109,14 +109,14 @@ class Read(Event):
     aggregate: a count, sum, maximum of rows; partial: only some columns were loaded; open_filter: it is narrowed by something that could not be read."""
 
     __slots__ = ("record", "columns", "lock", "many", "cached", "spec", "session", "outside", "filters", "sources", "preconditions", "aggregate",
-                 "partial", "open_filter", "snapshot")
+                 "partial", "open_filter", "snapshot", "listed")
     kind = "read"
 
     def __init__(self, n: int, site: Site, ctx: Context) -> None:
         super().__init__(n, site, ctx)
         self.session, self.outside, self.filters, self.sources, self.snapshot = None, "", (), (), False
         self.preconditions: tuple = ()
-        self.aggregate = self.partial = self.open_filter = False
+        self.aggregate = self.partial = self.open_filter = self.listed = False
 
     def describe(self) -> str:
         return f"{self.record.label} key={self.record.key!r} cols={self.columns} lock={self.lock}{' outside=' + self.outside if self.outside else ''}"
@@ -238,10 +238,14 @@ class Test(Event):
 
 class Dump(Event):
     """A patch was written out with every field. label: name of its class; optional: may fields be left out (None: not known)?
-    handler: what the function around is, 'patch', 'put', 'keys' or ''."""
+    handler: what the function around is, 'patch', 'update' (by its name only), 'put', 'keys' or ''; whole: it is all that came in, not a part of it."""
 
-    __slots__ = ("label", "optional", "handler")
+    __slots__ = ("label", "optional", "handler", "whole")
     kind = "dump"
+
+    def __init__(self, n: int, site: Site, ctx: Context) -> None:
+        super().__init__(n, site, ctx)
+        self.whole = False
 
     def describe(self) -> str:
         return f"{self.label} optional={self.optional} {self.handler}"

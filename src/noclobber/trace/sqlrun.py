@@ -144,6 +144,9 @@ class SqlRunner:
 
     def rows_value(self, row: Value, rows: str, node: Any, state: State) -> Value:
         if rows == "many":
+            for origin in row.origins:
+                if origin.kind == "read" and isinstance(self.trace.events[origin.n], Read):
+                    self.trace.events[origin.n].listed = True
             return self.container(node, "list", state, {}, row, "rows")
         if rows == "value":
             return self.first_column(row, node, state)

@@ -23,7 +23,7 @@ def unset_written(trace: Trace) -> Iterator[Patch]:
             continue
         origin = Origin("dump", dump.n)
         use = next((event for event in trace.events if event.n != dump.n and _writes(event, origin) and not _asked(trace, event, origin)), None)
-        if use is not None:
+        if use is not None and not (_replaces(trace, dump) and _in_one_column(use, origin)):
             label = use.record.label if use.kind == "write" else dump.label or "the row"
             yield Patch(dump, use, label, frozenset() if dump.optional or dump.handler == "keys" else frozenset(("class-unknown",)))
 
@@ -32,9 +32,21 @@ def _is_partial(trace: Trace, dump: Dump) -> bool:
     named = bool(dump.label) and trace.match("partial_class", dump.label)
     if dump.handler == "put":
         return named
-    if dump.handler in ("patch", "keys"):
+    if dump.handler in ("patch", "update", "keys"):
         return True
     return named or bool(dump.optional) and trace.match("patch_class", dump.label)
+
+
+def _replaces(trace: Trace, dump: Dump) -> bool:
+    """`update_settings(config)`: the whole of what came in, of a class that is no patch; only the function's name may mean a partial update."""
+    return dump.handler == "update" and dump.whole and not trace.match("patch_class", dump.label) and not trace.match("partial_class", dump.label)
+
+
+def _in_one_column(event: Event, origin: Origin) -> bool:
+    """Does the dump become the value of one column (a JSON document that is replaced), not columns of the record?"""
+    if isinstance(event, Change):
+        return not str(event.field[0]).startswith("<")
+    return [name for name, value in event.columns or () if origin in value.origins and name != "?"] != [] and len([name for name, value in event.columns if origin in value.origins]) == 1
 
 
 def _writes(event: Event, origin: Origin) -> bool:

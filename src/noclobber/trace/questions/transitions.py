@@ -89,7 +89,8 @@ def _of_statement(trace: Trace, write: Write, match: Match) -> Iterator[Transiti
         answer = same(trace, read, write)
         if answer == NO or read.many and answer == MAYBE:
             continue
-        for tested in (*tests_of_field(trace, {Origin("read", read.n)}, write), *filtered_by(trace, read)):
+        listed = filtered_by(trace, read) if not (read.many or read.listed) or _rests_on(read, write) else ()  # rows that were only listed decide nothing
+        for tested in (*tests_of_field(trace, {Origin("read", read.n)}, write), *listed):
             for column, value in write.columns or (("", None),):
                 doubts = decides(trace, tested, column, value, write, write, match) if column not in write.self_columns else None
                 if doubts is None:
@@ -98,6 +99,13 @@ def _of_statement(trace: Trace, write: Write, match: Match) -> Iterator[Transiti
                     return
                 yield Transition(tested, write, column, write.record.label, write.site, read, read, None, doubts | ({"maybe-same"} if answer == MAYBE else frozenset()), "")
                 return
+
+
+def _rests_on(read: Read, write: Write) -> bool:
+    """Do the rows found say whether the statement is run, or which rows it writes?"""
+    if any(o.kind == "read" and o.n == read.n for o in write.ctx.control):
+        return True
+    return any(o.kind == "read" and o.n == read.n for _, value in (*write.record.key, *(write.columns or ())) for o in value.origins)
 
 
 def decides(trace: Trace, tested: Tested, column: str, value: Optional[Value], at: Event, write: Write, match: Match) -> Optional[frozenset]:
