@@ -958,7 +958,7 @@ class Calls:
             inner.keywords = [(k, a) for k, a in args.keywords if a.value is not func]
         later = state.copy()
         later.freed |= later.held
-        later.held = NOTHING
+        later.held, later.done = NOTHING, frozenset(mark for mark in later.done if mark[0] != "tx")
         saved = self.collectors, self.regions, self.handling, self.handling_writes
         self.collectors, self.regions, self.handling, self.handling_writes = [], [], [], []
         try:

@@ -837,7 +837,7 @@ class Evaluator:
                 if event is None:
                     event = self.event(Change, node, state, path, obj=oid, field=path, value=self.referred(state, value), op=op,
                                        base=frozenset((obj.origin, Origin("read", obj.read))) if obj.read is not None and obj.kind != "part"
-                                       else frozenset((obj.origin,)), row=obj.read)
+                                       else frozenset((obj.origin,)), row=obj.read, detached=obj.detached)
                 mark = (path, event.n)
                 if len(path) == 1 and op == "assign":
                     obj = self.overwritten(oid, obj, path, event, state)

@@ -126,11 +126,15 @@ class Change(Event):
     """An attribute or element of a loaded object was changed in memory.
 
     field: path of steps from the object; value: what it holds now; op: 'assign', 'aug', 'item', 'mutate'; base: origins of the
-    object itself, so that `base.at(field[0])` is the old value; row: number of the read that loaded it, or None.
+    object itself, so that `base.at(field[0])` is the old value; row: number of the read that loaded it, or None; detached: no session held it then.
     """
 
-    __slots__ = ("obj", "field", "value", "op", "base", "row")
+    __slots__ = ("obj", "field", "value", "op", "base", "row", "detached")
     kind = "change"
+
+    def __init__(self, n: int, site: Site, ctx: Context) -> None:
+        super().__init__(n, site, ctx)
+        self.detached = False
 
     def describe(self) -> str:
         return f"obj {self.obj}.{self.field} {self.op} {self.value!r}"

@@ -3,6 +3,7 @@ from __future__ import annotations
 
 from typing import Any, Iterable, Optional
 
+from . import ir
 from .events import KeyLock, Lock, LockEvent
 from .objects import State
 from .values import NOTHING, Origin, Value
@@ -64,6 +65,16 @@ class KeyLocks:
         told = frozenset(o for found in refused for o in found if self.trace.events[o.n].ctx.calls[:len(frame.calls)] == frame.calls)
         return self.values.replace(result, shape=None, origins=result.origins | told, same=result.same | told) if told else result
 
+    def without_server(self, test: Any, body: tuple, end: State, rest: State) -> State:
+        """`if redis: got = redis.setnx(…); if not got: return`: where there is nothing to ask for the lock, the program means to go on without it."""
+        name = test.left if isinstance(test, ir.Compare) and len(test.rest) == 1 and test.rest[0][0] in ("is not", "!=") else test
+        taken = frozenset(lock for lock in end.held - rest.held if lock.scope == "session" and lock.kind in ("ttl", "session", "pattern"))
+        if not isinstance(name, ir.Name) or not taken or not _asks(body, name.id):
+            return rest
+        rest = rest.copy()
+        rest.held |= taken
+        return rest
+
     def _taken_beside(self, words: str) -> bool:
         """Does a method of the same class, or a function of the module, take a lock of this key, one that expires by itself?"""
         if words == "…" or self.beside or not self.frames:
@@ -92,3 +103,17 @@ class KeyLocks:
             if words in found[other.key]:
                 return True
         return False
+
+
+def _asks(body: tuple, name: str) -> bool:
+    """Is a method of this name called in these statements?"""
+    stack: list = list(body)
+    while stack:
+        node = stack.pop()
+        if isinstance(node, tuple):
+            stack += node
+        elif isinstance(node, ir.Node):
+            if isinstance(node, ir.Call) and isinstance(node.func, ir.Attr) and isinstance(node.func.value, ir.Name) and node.func.value.id == name:
+                return True
+            stack += [getattr(node, field) for field in node._fields]
+    return False

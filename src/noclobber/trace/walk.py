@@ -424,6 +424,8 @@ class Walker(Evaluator, Calls, Stores, TimeLimits, Tools, Swallows, Refiner, Cau
                 end = self.block(body, yes)
                 if event is not None and end is not None:
                     self.mark_assigned(body, event.n, end)
+                if end is not None and rest is not None and end.held - before.held and not node.orelse and len(node.branches) == 1:
+                    rest = self.without_server(test, body, end, rest)
                 ends.append(end)
         if rest is not None:
             event = self.branch_swallow(node.branches[-1][0], node.orelse, rest, yes, before)

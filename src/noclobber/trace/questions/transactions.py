@@ -46,8 +46,9 @@ def _inside(begin: Event, event: Event) -> bool:
 
 
 def _first_step(trace: Trace, write: Write) -> int:
-    """A unit of work writes at its flush what was changed before."""
-    return min([write.n, *(n for n, _ in write.changes if isinstance(trace.events[n], Change))]) if write.unit else write.n
+    """A unit of work writes at its flush what was changed before, in an object that a session held."""
+    changes = [trace.events[n] for n, _ in write.changes] if write.unit else []
+    return min([write.n, *(change.n for change in changes if isinstance(change, Change) and not change.detached)])
 
 
 def label_of(write: Event) -> str:
