@@ -1,8 +1,12 @@
 """A ledger kept as one JSON object in S3 (boto3)."""
 import json
 
+import boto3
 
-def book(s3, bucket: str, key: str, name: str, amount: int) -> None:
+s3 = boto3.client("s3")
+
+
+def book(bucket: str, key: str, name: str, amount: int) -> None:
     response = s3.get_object(Bucket=bucket, Key=key)
     ledger = json.loads(response["Body"].read())
     ledger[name] = amount
