@@ -5,10 +5,23 @@ from typing import Iterator
 
 from noclobber.trace.events import Trace, Write
 from noclobber.trace.questions.claims import Claim, Mark, help_of
+from noclobber.trace.questions.leases import ignored_takes
 from noclobber.trace.questions.refusals import refusing
 
 
 def check(trace: Trace) -> Iterator[Claim]:
+    for take, then, mute in ignored_takes(trace):
+        label = take.record.label
+        yield Claim(
+            "unchecked-conditional-result", take.site, take,
+            f"this takes the lock `{label}` only when nobody holds it; " + ("its answer is yes in any case, since the server is not asked to reply" if mute else "the result would tell, and nobody looks"),
+            related=[Mark("lock", take.site, "refused while somebody else holds the lock"), Mark(then.kind if then.kind in ("effect", "write") else "call", then.site, "done whether the lock is held or not")],
+            record=label,
+            help="ask for the reply: add(…, noreply=False), and go on only when it says that the key was stored" if mute else "go on only when the lock was had: `if not taken: return`",
+            teach="test the result, or return it",
+            doubts=take.doubts,
+            values=(("value", label), ("changed", "its change")),
+        )
     for write in trace.of("write"):
         if write.n not in trace.unchecked or write.text == "sql" or write.outcome == "status" or not write.conditional:
             continue

@@ -219,6 +219,7 @@ _KINDS: dict[str, tuple[str, ...]] = {
     "begin": ("begin",),
     "transaction": ("begin",),
     "replay": ("replay", "policy"),
+    "batch": ("write", "conditional", "create", "delete"),
     "decode": ("decode",),
     "encode": ("encode",),
     "mutation": ("change", "row-change"),
@@ -302,7 +303,7 @@ def _kinds_of_family(op: str, family: str, by_verb: set[str], kinds: set[str]) -
     found = set()
     if op == "read" or "read" in by_verb:
         found.update((f"{family}-read", "record-read"))
-    if op == "write" or "write" in by_verb:
+    if op in ("write", "batch") or "write" in by_verb:
         found.add(f"{family}-write")
     if found and family == "sql":
         found.add("sql-run")

@@ -79,6 +79,7 @@ ROLES: dict[str, str] = {
     "raises": "given and not false: a refusal raises by itself (`ClientSession(raise_for_status=True)`)",
     "into": "an object or a path that receives what was read (`download_fileobj(bucket, key, buffer)`)",
     "file": "a path or an open file whose content is the payload",
+    "operations": "a list of operations, each a write of its own",
     "command": "words of a command, or its text (`run([\"git\", \"push\"])`)",
     "partial": "given and not false: only what is named is written; else the whole record is replaced (`set(data, merge=True)`)",
     "replaces": "given and not false: it overwrites; else the call only creates, unless it carries a condition",
@@ -240,6 +241,7 @@ TABLES: dict[str, Table] = {
             "replay": "runs a callback, perhaps several times",
             "check": "looks at the outcome (`raise_for_status()`)",
             "request": "builds a request that another call sends",
+            "batch": "does several writes at once, each as if it were called by itself",
             "decode": "makes a document of a text or an open file (`json.load(file)`)",
             "encode": "writes a document as text, or into an open file (`json.dump(doc, file)`)",
         },
@@ -287,6 +289,7 @@ TABLES: dict[str, Table] = {
             deferred=Field("bool", "what it writes, and under what condition, was given to the call that made the receiver (a request object)"),
             names_are_keys=Field("bool", "the names of its calls are part of the record's identity (`service.events().get(…)`)"),
             queue=Field("bool", "its calls are queued until `commit`, and only then answered (a pipeline)"),
+            operations=Field("table", "word or class of an operation in a batch → the call of this entry that does the same"),
             program=Field("str", "of commands: the program"),
             commands=Field("table", "word of a command → role", ("read", "write")),
             forced=Field("list", "options of a command that take its condition away (`--force`)"),
@@ -493,6 +496,7 @@ TABLES: dict[str, Table] = {
             "conflict",
             "kinds",
             "unless",
+            "silent_if",
             result=Field(
                 "list", "how a refused acquire shows: `returns False`, `raises pkg.Timeout`; `none`: it does not"
             ),

@@ -122,11 +122,14 @@ class Documents:
             preconditions += conditions_
         return key, preconditions
 
-    def replaced_columns(self, bound: Any, state: State) -> set:
-        """Columns in the filter of a call that replaces or deletes the whole document which say in what state it must be."""
+    def replaced_columns(self, spec: Any, bound: Any, state: State) -> set:
+        """Columns in the filter of a call that replaces or deletes the whole document which say in what state it must be. Its id says which one it is."""
+        ids = frozenset(spec.get("key_fields") or ("id", "_id", "pk"))
         found = set()
         for _, value in bound.by_role.get("filter", ()):
             for column, _, v in self.filter_predicates(value, state) or ():
+                if column in ids:
+                    continue
                 if self.vocabulary.match("state_column", column) or any(o.kind == "read" and o.path and str(o.path[-1]).strip("[]'\"") == column for o in v.same):
                     found.add(column)
         return found

@@ -419,7 +419,7 @@ class Loop(Event):
 class Trace:
     """The events of one root with what rules ask of them."""
 
-    __slots__ = ("events", "root", "unchecked", "incomplete", "loops", "entry", "route", "made", "touched", "used", "match", "bodies", "toolbox", "behind", "ordered", "parsed", "callees")
+    __slots__ = ("events", "root", "unchecked", "incomplete", "loops", "entry", "route", "made", "touched", "used", "match", "bodies", "toolbox", "behind", "ordered", "parsed", "callees", "taken", "mute")
 
     def __init__(self, root: str) -> None:
         self.root = root
@@ -433,6 +433,8 @@ class Trace:
         self.route = False  # a web framework calls the root: its parameters are what a client has sent, and what the framework hands in
         self.made: dict = {}  # n of an opaque origin → (the loops it was made in, was it given something that was read)
         self.callees: dict = {}  # call sites from the root down (`Context.calls`) → (qualified name, path) of the function that the last one enters
+        self.taken: set = set()  # numbers of the writes that take a lock
+        self.mute: set = set()  # of those among them whose answer does not tell whether they were refused
         self.parsed: set = set()  # numbers of the reads of which a document was made
         self.used: set = set()  # reads whose content was handed out: returned, sent, passed on
         self.bodies: list = []  # functions walked with nothing known of their arguments (`tools.Body`): the root, functions in it that are tools

@@ -43,6 +43,23 @@ class KeyLocks:
             return None
         return None
 
+    def note_taken(self, result: Value, specs: Iterable, args: Any, receiver: Optional[Value], state: State) -> None:
+        """The write that takes a lock is refused when somebody else holds it, and only its answer says so. `silent_if`: its answer says nothing."""
+        numbers = frozenset(o.n for o in result.same if o.kind == "outcome")
+        state.unchecked |= numbers
+        self.trace.taken |= numbers
+        for spec in specs:
+            if spec.entry.kind == "lock" and spec.op == "take" and spec.get("silent_if") and receiver is not None and "opened" in receiver.flags:
+                bound = self.fit(spec, args)
+                if bound is not None and any(self._has_shape(bound, shape) for shape in spec.get("silent_if")):
+                    self.trace.mute |= numbers
+
+    @staticmethod
+    def _has_shape(bound: Any, shape: str) -> bool:
+        name, _, word = shape.replace("=", " ").partition(" ")
+        value = bound.by_name.get(name)
+        return value is None if word == "missing" else value is not None and repr(value.literal) == word
+
     def _taken(self, event: KeyLock, node: Any, state: State) -> Optional[Value]:
         lock = self.event(LockEvent, node, state, "key")
         lock.lock = Lock("ttl" if event.ttl else "session", lock.n, "session", owner=event.key)

@@ -8,6 +8,7 @@ from __future__ import annotations
 from typing import Any, Optional
 
 from .accessors import Accessors
+from .batches import Batches
 from .blobs import Blobs, fits_only
 from .commands import Commands
 from .documents import Documents
@@ -30,7 +31,7 @@ from .transactions import Transactions
 from .values import NOTHING, SERVER, Lit, Origin, Value
 
 
-class Stores(Accessors, Sessions, Dumps, Outcomes, Requests, Blobs, Files, Tags, Transactions, Replays, Effects, Commands, Documents, Pipelines, SqlRunner, Managers, Orm):
+class Stores(Accessors, Sessions, Dumps, Outcomes, Requests, Blobs, Files, Tags, Transactions, Replays, Effects, Commands, Batches, Documents, Pipelines, SqlRunner, Managers, Orm):
     """Mixin of Walker."""
 
     def fit(self, spec: Any, args: Any) -> Any:
@@ -130,6 +131,8 @@ class Stores(Accessors, Sessions, Dumps, Outcomes, Requests, Blobs, Files, Tags,
         """The first spec that fits decides the result; effects are noted beside it."""
         taken = self.note_key_locks(specs, receiver, args, node, state, doubt) if any(spec.entry.kind == "lock" for spec in specs) else None
         result = self._apply_specs(specs, receiver, name, args, node, state, doubt)
+        if taken is not None and result is not None:
+            self.note_taken(result, specs, args, receiver, state)
         if taken is not None:
             return self.values.replace(result, origins=result.origins | taken.origins, same=result.same | taken.same) if result is not None else taken
         return result
@@ -329,7 +332,7 @@ class Stores(Accessors, Sessions, Dumps, Outcomes, Requests, Blobs, Files, Tags,
             if type(value.shape) is Lit and value.literal == 0 and value.literal is not False:
                 found.append(Precondition("create", param, value))  # `cas=0`: only if nothing is there
         for param, value in self.given(bound, "precondition"):
-            if value.dotted.rpartition(".")[2] in unguarded and value.dotted:
+            if any(name and name.rpartition(".")[2] in unguarded for name in (value.dotted, value.typ or "")):
                 found.append(Precondition("exists", param, value))
             elif spec.get("language") == "dynamodb":
                 found += self.expression_preconditions(bound, param, value, set(written), state)
@@ -425,7 +428,7 @@ class Stores(Accessors, Sessions, Dumps, Outcomes, Requests, Blobs, Files, Tags,
         verb = verb or {"create": "create", "delete": "delete", "atomic": "atomic", "append": "append"}.get(spec.op, "replace")
         payload = self.payload_of(bound, state, receiver if spec.get("role") == "swap" else None) if not spec.get("deferred") else self.deferred(receiver, "@payload", state)
         update = self.update_of(spec, bound, state)
-        written = {name for name, _ in update.columns or ()} if update is not None else self.replaced_columns(bound, state)
+        written = {name for name, _ in update.columns or ()} if update is not None else self.replaced_columns(spec, bound, state)
         filtered, demanded = self.filter_of(spec, bound, state, written)
         record = self.record_of(spec, bound, receiver, state, filtered=filtered)
         if update is not None and verb == "replace":
@@ -588,9 +591,13 @@ class Stores(Accessors, Sessions, Dumps, Outcomes, Requests, Blobs, Files, Tags,
         return self._operator_call(base, "__getattr__", (self.values.const(name),), node, state)
 
     def _operator_call(self, base: Value, name: str, given: tuple, node: Any, state: State) -> Optional[Value]:
+        from .builtins import _arguments
+
+        if base.dotted and name == "__getitem__":  # `caches["sessions"]`
+            specs = self.vocabulary.functions(f"{base.dotted}.{name}")
+            return self.apply(specs, None, name, _arguments(*given), node if node is not None else base, state) if specs else None
         if base.ref is not None or not self.vocabulary.has_operators:
             return None
-        from .builtins import _arguments
 
         for typ in self.library_types(base):
             if typ.startswith("path:"):
@@ -678,7 +685,7 @@ _OPS: dict = {
     ("store", "delete"): Stores.op_write, ("store", "atomic"): Stores.op_write, ("store", "append"): Stores.op_write,
     ("store", "lock"): Stores.op_lock, ("store", "unlock"): Stores.op_unlock, ("*", "begin"): Stores.op_begin,
     ("*", "commit"): Stores.op_commit, ("*", "flush"): Stores.op_flush, ("*", "rollback"): Stores.op_rollback,
-    ("*", "check"): Stores.op_check, ("store", "request"): Stores.op_build_request, ("store", "decode"): Stores.op_decode, ("store", "encode"): Stores.op_encode,
+    ("*", "check"): Stores.op_check, ("store", "request"): Stores.op_build_request, ("store", "batch"): Stores.op_batch, ("store", "decode"): Stores.op_decode, ("store", "encode"): Stores.op_encode,
     ("*", "replay"): Stores.op_replay, ("*", "transaction"): Stores.op_transaction,
     ("transaction", "enter"): Stores.op_transaction, ("*", "after_commit"): Stores.op_after_commit,
     ("lock", "enter"): Stores.op_enter_lock, ("lock", "unlock"): Stores.op_unlock, ("effect", "call"): Stores.op_effect,

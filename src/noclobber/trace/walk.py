@@ -101,6 +101,7 @@ class Walker(Evaluator, Calls, Stores, TimeLimits, Tools, Swallows, Refiner, Cau
         self.swallows = False  # some handler or branch has met a conflict
         self.files: list = []  # (path, read whose answer was stored there)
         self.streams: set = set()  # writes whose payload is what is written into their result
+        self.member_of: Optional[int] = None  # place of the operation of a batch that is looked at
         self.worktree: Optional[Origin] = None  # the last read of a command (`git fetch`)
         self.module_state = State()
         self.local_functions: dict = shared.setdefault("functions", {})
@@ -279,6 +280,8 @@ class Walker(Evaluator, Calls, Stores, TimeLimits, Tools, Swallows, Refiner, Cau
         """The event of this site; made on first sight, its facts joined on later rounds. `extra` tells apart several at one node."""
         site = self.site(node)
         key = (cls.kind, id(site.at), self.frames[-1].calls) + extra
+        if self.member_of is not None:
+            key += ("member", self.member_of)
         found = self.index.get(key)
         context = self.context(state)
         if found is None:

@@ -4,8 +4,8 @@ from __future__ import annotations
 from contextlib import contextmanager
 from typing import Iterator, NamedTuple, Optional
 
-from ..events import KeyLock, Trace, Write
-from ..records import NO, YES, same_table, same_value
+from ..events import Event, KeyLock, Read, Trace, Write
+from ..records import NO, YES, same_record, same_table, same_value
 
 
 class Unowned(NamedTuple):
@@ -27,6 +27,35 @@ def unowned(trace: Trace) -> Iterator[Unowned]:
         mine = [take for take in mine if take.ttl or event.how == "drop" and event.key in renewed]
         if mine or event.shown:
             yield Unowned(event, mine[-1] if mine else None)
+
+
+class Ignored(NamedTuple):
+    """A lock whose answer nobody looks at, or that always says yes. then: what is done as if it was held."""
+
+    take: Write
+    then: Event
+    mute: bool
+
+
+def ignored_takes(trace: Trace) -> Iterator[Ignored]:
+    for n in sorted(trace.taken):
+        take = trace.events[n]
+        if not isinstance(take, Write) or n not in trace.unchecked | trace.mute or not _says_lock(trace, take):
+            continue
+        if any(event.n > n and isinstance(event, (Read, Write)) and getattr(event, "verb", "") != "delete" and same_record(take.record, event.record) == YES for event in trace.events):
+            continue  # a counter that is set up, a value that is asked for next
+        then = next((event for event in trace.events[n + 1:] if event.kind in ("effect", "write", "suspend") and (n in event.ctx.unseen or n in trace.mute)
+                     and getattr(event, "verb", "") != "delete"), None)
+        if then is not None:
+            yield Ignored(take, then, n in trace.mute)
+
+
+_LOCK_WORDS = ("lock", "lease", "mutex", "busy", "running", "claim", "leader", "semaphore", "in_progress", "in-progress")
+
+
+def _says_lock(trace: Trace, take: Write) -> bool:
+    words = " ".join((take.record.label, trace.root)).lower()
+    return any(word in words for word in _LOCK_WORDS) and not any(o.kind == "read" for o in take.payload.origins)
 
 
 @contextmanager
