@@ -379,6 +379,9 @@ class _Run:
             if not events and (trace.incomplete or _decorates(scope, caller)):  # lost among the helpers of a long caller; a wrapper's own
                 trace, claims = self.walk(caller, way)
                 events = _at(trace, claim) if trace is not None else []
+            if not events and _held_at_change(trace, claim):
+                judged = True  # the write is beyond what is followed, the lock is not
+                continue
             if not events:
                 # A class or function that was handed in: who hands it in says what is called.
                 if above < MAX_HANDED and len(asked) < MAX_ASKED:
@@ -465,6 +468,14 @@ class _Run:
 def _at(trace: Any, claim: Any) -> list:
     """The events at the place of the claim's write."""
     return [event for event in trace.events if event.site.at is claim.write.site.at]
+
+
+def _held_at_change(trace: Any, claim: Any) -> bool:
+    """Is the object of a unit of work changed here, always under a lock?"""
+    from noclobber.trace.questions.guards import GUARDS
+
+    changes = [event for event in trace.of("change") if event.site.at is claim.site.at] if getattr(claim.write, "unit", False) else []
+    return bool(changes) and all(any(lock.kind in GUARDS for lock in change.ctx.held) for change in changes)
 
 
 def _decorates(scope: Any, caller: Any) -> bool:

@@ -585,6 +585,8 @@ class Calls:
             result = value if result is None else self.values.join(result, value)
         if result is not None and len(frame.returns) > 1:
             result = self.with_locks(self.with_verdicts(result, frame, node), frame)
+        if result is not None and result.typ is None and not result.objs and result.ref is None and result.query is None and result.shape is None:
+            result = self.with_promised_class(result, definition, frame)
         if frame.yields:
             elem = frame.yields[0]
             for value in frame.yields[1:]:
@@ -598,6 +600,18 @@ class Calls:
         restored.control = state.control
         state.adopt(restored)
         return result if result is not None else self.values.none
+
+    def with_promised_class(self, result: Value, definition: Any, frame: Any) -> Value:
+        """`def get(cls) -> JobQueue:`: what nothing else is known of is an object of the class that the function says it gives."""
+        returns = getattr(definition, "returns", None)
+        if returns is None:
+            return result
+        own = frame.scope.cls if ir.dotted(returns).rpartition(".")[2] == "Self" else None
+        typ = own.type_name if own is not None else self.annotation_type(returns, frame.scope)
+        cls = self.ask.klass_of(typ) if typ and typ.startswith("class:") else None
+        if cls is None or any(base.rpartition(".")[2] in ("Protocol", "ABC", "Generic") for base in cls.library_bases()) or self.orm_of_class(cls) is not None:
+            return result  # what stands behind an interface is not known
+        return self.values.replace(result, typ=typ)
 
     def open_call(self) -> bool:
         """From here on exceptions leave a function that has names of its own; to be closed by `close_call`. False: nobody catches them."""

@@ -947,7 +947,10 @@ class Orm(Models, Builders):
             for name in names:
                 fields[name] = self.values.origin(Origin("read", event.n, (name,)))
             keep = frozenset(m for m in obj.pending if m[0][0] not in names)
-            state.put(oid, obj.but(fields=fields, read=event.n, pending=keep, changed=keep))
+            if not locked and obj.origin is not None:
+                # Some columns (or a relation) are read anew: the row is still the one that was loaded before.
+                fields.update((name, self.values.origin(obj.origin.at(name))) for name in names)
+            state.put(oid, obj.but(fields=fields, read=event.n if locked or obj.origin is None else obj.read, pending=keep, changed=keep))
 
     # --- sessions --------------------------------------------------------------------------------------------------------------------
     def op_load(self, spec: Any, bound: Any, receiver: Optional[Value], args: Any, node: Any, state: State, doubt: str) -> Optional[Value]:

@@ -591,7 +591,11 @@ class Refiner(Mixing, Verdicts):
         found = self.ask.global_statements(module, name)
         if found is None:
             return self.values.origin(Origin("global", f"{module.name}:{name}"), name=name)
-        return self.evaluated_constant(("global", module.name, name), found, name, state)
+        value = self.evaluated_constant(("global", module.name, name), found, name, state)
+        if type(value.shape) is Lit and name in module.index.rebound:
+            # `_maker = None`, which a function sets by `global _maker`: what it holds at a time is not known.
+            return self.values.origin(Origin("global", f"{module.name}:{name}"), typ=value.typ, name=name)
+        return value
 
     def evaluated_constant(self, key: tuple, found: tuple, name: str, state: State) -> Value:
         """The value of a module- or class-level name: its statements are walked, once for each root."""
