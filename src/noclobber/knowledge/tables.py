@@ -165,6 +165,7 @@ _OUTCOME: dict[str, Field] = {
     "guard": Field("bool", "on begin: reads after it and before the commit are protected (WATCH)"),
     "needs": Field("list", "on commit: the call that must stand between (`multi()`)"),
     "after_begin": Field("str", "on begin: the word of the begin that must be given to guard", inline=True),
+    "savepoint": Field("bool", "on begin: it is inside another transaction; its end commits nothing and gives back no lock", inline=True),
     "writes": Field(
         "str",
         "which columns a persist writes",
@@ -215,6 +216,7 @@ _READ_HINTS = (
     "kinds",
     "unless",
     "after_begin",
+    "savepoint",
     "result",
 )
 

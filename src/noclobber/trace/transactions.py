@@ -352,6 +352,8 @@ class Transactions(KeyLocks):
             token = self.transaction_token(spec if hasattr(spec, "entry") else None, event.n, manager.flags)
             state.held |= {token}
         bound = self.values.replace(manager, ref=None) if manager.typ else None
+        if spec is not None and hasattr(spec, "get") and spec.get("savepoint"):
+            return self._savepoint(token, bound, expression, state, inside)
         end = self.leaving(inside, state, bound, lambda left: self.close_transaction(token, left), fail=lambda left: self.close_transaction(token, left, False))
         if end is None:
             return None
@@ -362,6 +364,18 @@ class Transactions(KeyLocks):
             self.flush_units(None, expression, end, None, commit=commit.n)
         self.commit_may_fail(token, end)
         self.close_transaction(token, end)
+        return end
+
+    def _savepoint(self, token: Lock, bound: Optional[Value], expression: Any, state: State, inside: Callable) -> Optional[State]:
+        """`with session.begin_nested():` its end writes what was changed; the transaction around it goes on, with its locks."""
+        def leave(left: State) -> None:
+            left.held -= {token}
+
+        end = self.leaving(inside, state, bound, leave)
+        if end is not None:
+            end = end.copy()
+            self.flush_units(None, expression, end, None, commit=None)
+            leave(end)
         return end
 
     def commit_may_fail(self, token: Lock, end: State) -> None:
