@@ -1122,6 +1122,8 @@ class Orm(Models, Builders):
                 continue
             if len(path) > 1 and (node is None or commit_unseen or not self.in_place_written(obj, path[0], self.trace.events[n], state)):
                 continue
+            if len(path) == 1 and self.is_own_part(oid, path[0], self.trace.events[n], state) and not self.in_place_written(obj, path[0], self.trace.events[n], state):
+                continue
             written.add((path, n))
         skipped = obj.pending - written
         if not written:
@@ -1129,6 +1131,12 @@ class Orm(Models, Builders):
         state.put(oid, obj.but(pending=frozenset(written)))
         self.persist_object(oid, entry, spec, node, state, None, doubts, unit=True, commit=commit, extra=("unit", oid))
         state.put(oid, state.heap[oid].but(pending=frozenset(m for m in skipped if len(m[0]) > 1 and not m[0][1].startswith("["))))
+
+    @staticmethod
+    def is_own_part(oid: int, field: str, change: Any, state: State) -> bool:
+        """`settings = row.settings; settings["on"] = True; row.settings = settings`: the very object that the field held; the unit of work sees no change in that."""
+        parts = [state.heap[o] for o in change.value.objs if o in state.heap]
+        return any(part.kind == "part" and part.parent == (oid, field) for part in parts)
 
     def in_place_written(self, obj: Obj, field: str, change: Any, state: State) -> bool:
         """In-place changes of a plain JSON column are not seen by the unit of work: only with flag_modified or a Mutable type.
