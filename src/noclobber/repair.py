@@ -58,14 +58,21 @@ class _Bench:
         if found is None:
             return "the finding is seen through its callers only"
         name, trace, claim = found
-        try:
-            draft = load(finding.name)(Job(claim, trace, self.run.module, self.workspace.vocabulary))
-            if not draft.reason and finding.confidence != "high":
-                return "a finding below high confidence gets no safe fix"
-            self.verify(finding, draft.edits, name)
-        except Refused as refusal:
-            return str(refusal)
-        return Fix(draft.applicability, draft.title, draft.edits, draft.reason)
+        reasons = []
+        for attempt in range(2):
+            job = None
+            try:
+                job = Job(claim, trace, self.run.module, self.workspace.vocabulary, attempt)
+                draft = load(finding.name)(job)
+                if not draft.reason and finding.confidence != "high":
+                    return "a finding below high confidence gets no safe fix"
+                self.verify(finding, draft.edits, name)
+                return Fix(draft.applicability, draft.title, draft.edits, draft.reason)
+            except Refused as refusal:
+                reasons.append(str(refusal))
+                if job is None or not job.has_another:
+                    break
+        return reasons[0]
 
     # --- the claim behind a finding ----------------------------------------------------------------------------------------------
     def claim(self, finding: Finding) -> Optional[tuple]:
@@ -93,7 +100,8 @@ class _Bench:
 
     # --- verification ------------------------------------------------------------------------------------------------------------
     def verify(self, finding: Finding, edits: Sequence[Any], name: str) -> None:
-        """Raises Refused unless the changed file parses and its function has lost this finding and got no other."""
+        """Raises Refused unless the changed file parses and its function has lost this finding and got no other
+        (one that had lost to it is no other)."""
         from noclobber.fixes.apply import apply
         from noclobber.fixes.edits import Refused
 
@@ -115,8 +123,8 @@ class _Bench:
         mine = (finding.name, finding.function, finding.record)
         if after[mine] >= before[mine]:
             raise Refused("the finding would stay")
-        if after - before:
-            rule = next(iter(after - before))[0]
+        rule = next((key[0] for key in after - before if key[0] not in finding.also), "")
+        if rule:
             raise Refused(f"the change would bring another finding ({rule})")
 
     @staticmethod

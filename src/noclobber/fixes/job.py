@@ -35,10 +35,12 @@ class Job:
     """One finding to be fixed.
 
     `claim`: trace.questions.claims.Claim; `trace`: the walk that it came from; `module`: link.Module of the file (its source, outline and
-    classes); `vocabulary`: knowledge.Vocabulary.
+    classes); `vocabulary`: knowledge.Vocabulary. `attempt`: 1 where the first draft was not verified, and said that it has another form
+    (`has_another`).
     """
 
-    def __init__(self, claim: Any, trace: Any, module: Any, vocabulary: Any) -> None:
+    def __init__(self, claim: Any, trace: Any, module: Any, vocabulary: Any, attempt: int = 0) -> None:
+        self.attempt, self.has_another = attempt, False
         self.claim, self.trace, self.module, self.vocabulary = claim, trace, module, vocabulary
         self.write = claim.write
         if claim.site.at is None or self.write.site.at is None:

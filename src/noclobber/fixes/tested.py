@@ -105,7 +105,8 @@ def refusal(job: Job, tested: Any, message: str) -> str:
                     found = following.body[0]
             if isinstance(found, (cst.Return, cst.Raise)) and "\n" not in sheet.code(found):
                 value = found.value if isinstance(found, cst.Return) else found.exc
-                if not _is_success(sheet, value):
+                if not _is_success(sheet, value) and not job.attempt:
+                    job.has_another = True
                     return sheet.code(found)
     return job.conflict(write.site.at, message)
 
