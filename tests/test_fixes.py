@@ -47,7 +47,7 @@ def fixed(code: str | bytes, *, unsafe: bool = True, path: str = "nowhere/app.py
 
     def work() -> fixing.Fixed:
         item = engine.analyse_item(data, path, config, workspace)
-        return fixing.fix_file(item, data, lambda one: verdict.settle([one]), workspace, unsafe, choose)
+        return fixing.fix_file(item, data, lambda one: verdict.settle([one]).findings, workspace, unsafe, choose)
 
     return engine.on_big_stack(work)
 

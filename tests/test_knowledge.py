@@ -58,7 +58,7 @@ trust = {right = 3, wrong = 1}
 since = "0.1"
 status = "preview"
 needs = [["read", "write"]]
-fix = "sometimes"
+fix = "unsafe"
 references = ["https://redis.io/docs/latest/develop/interact/transactions/"]
 
 [[variant]]
@@ -955,7 +955,7 @@ def test_a_page(tmp_path: Path) -> None:
         "error",
         "function",
         "preview",
-        "sometimes",
+        "unsafe",
         "0.1",
     )
     assert page.trust == {"right": 3, "wrong": 1}

@@ -283,6 +283,7 @@ def test_json_is_the_documented_document() -> None:
         "suppressed": 0,
         "baselined": 0,
         "fixable": 0,
+        "unsafe_fixable": 1,
     }
     failed, shown = document["findings"]
     assert (failed["code"], failed["name"], failed["severity"]) == ("RMW001", "unparsable-file", "error")
@@ -345,6 +346,7 @@ def test_json_is_the_documented_document() -> None:
         "fix": {
             "applicability": "unsafe",
             "title": "use F()",
+            "reason": "",
             "edits": [{"start": {"line": 6, "column": 5}, "end": {"line": 6, "column": 9}, "text": "é"}],
         },
         "fingerprint": settled.findings[1].fingerprint,

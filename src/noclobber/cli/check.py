@@ -215,7 +215,8 @@ def run(arguments: list[str], command: str = "check") -> int:
             workspaces = engine.Workspaces()
             run = engine.run(paths, resolver, jobs=jobs, workspaces=workspaces)
             settled = settle(run.items, run.whole)
-    settled = verdict.with_fixes(settled, engine.fixes_of(run, settled.findings, workspaces, stdin[0] if stdin and fixed is None else None))
+    buffer = None if stdin is None else fixed[0].data if fixed else stdin[0]
+    settled = verdict.with_fixes(settled, engine.fixes_of(run, settled.findings, workspaces, buffer))
     settled.errors += tuple(Failure("RMW009", path, 0, reason) for path, reason in run.missing)
     numbers = settled.summary
     numbers.failed += len(run.missing)
@@ -276,6 +277,17 @@ def _fix(run: Any, settled: Any, settle: Any, workspaces: Any, stdin: Any, optio
     from noclobber import engine
     from noclobber.cli import fixing
 
+    def shown_of(path: str) -> Any:
+        """item → what of a file is shown; where findings are compared with known ones, all files have a say in which these are."""
+        others = [other for other in run.items if other.result.path != path]
+
+        def shown(item: Any) -> list[Any]:
+            everything = settle([*others, item] if compared else [item], run.whole)
+            return [finding for finding in everything.findings if finding.path == path]
+
+        return shown
+
+    compared = bool(options.diff_base) or any(item.config.settings.baseline for item in run.items)
     choose = fixing.Asking(settled.pages, run.lines, colored(options.color, sys.stdout)) if interactive else None
     shown = {finding.path for finding in settled.findings}
     fixed = []
@@ -295,7 +307,7 @@ def _fix(run: Any, settled: Any, settle: Any, workspaces: Any, stdin: Any, optio
         try:
             done = engine.on_big_stack(
                 lambda item=item, data=data, absolute=absolute: fixing.fix_file(
-                    item, data, lambda one: settle([one], run.whole), workspaces.of(item.config, absolute), options.unsafe_fixes or interactive, choose
+                    item, data, shown_of(item.result.path), workspaces.of(item.config, absolute), options.unsafe_fixes or interactive, choose
                 )
             )
         except fixing.Stop as stop:

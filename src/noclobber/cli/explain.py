@@ -28,8 +28,10 @@ def run(arguments: list[str]) -> int:
     from noclobber.resolve import SourceError
 
     resolver = Resolver({**EVERYTHING, **overrides(options)}, config_file=options.config, isolated=options.isolated, environ=os.environ)
-    done = engine.run([path], resolver, jobs=1)
+    workspaces = engine.Workspaces()
+    done = engine.run([path], resolver, jobs=1, workspaces=workspaces)
     settled = verdict.settle(done.items, whole=False)
+    settled = verdict.with_fixes(settled, engine.fixes_of(done, settled.findings, workspaces))
     everything = [*settled.findings, *settled.suppressed]
     found = at(everything, path, line)
     vocabulary = resolver.for_path(path).vocabulary

@@ -37,10 +37,10 @@ class Fixed:
     left: int = 0
 
 
-def fix_file(item: Any, data: bytes, settle: Callable[[Any], Any], workspace: Any, unsafe: bool, choose: Choose | None = None) -> Fixed:
+def fix_file(item: Any, data: bytes, shown: Callable[[Any], Sequence[Any]], workspace: Any, unsafe: bool, choose: Choose | None = None) -> Fixed:
     """Fix one analysed file in memory.
 
-    `item`: engine.Item of `data`; `settle(item)`: what of it is shown, as verdict.settle says; `workspace`: analyse.Workspace. `unsafe`: take
+    `item`: engine.Item of `data`; `shown(item)`: its findings that are shown; `workspace`: analyse.Workspace. `unsafe`: take
     unsafe fixes too. `choose`: asked for each. Raises Stop after `choose` did, with the Fixed as its argument.
     """
     from noclobber import engine
@@ -51,8 +51,11 @@ def fix_file(item: Any, data: bytes, settle: Callable[[Any], Any], workspace: An
     done = Fixed(path, data, data, item)
     refused: set[str] = set()
     for _ in range(ROUNDS):
-        findings = settle(done.item).findings
+        findings = shown(done.item)
         fixes = engine.fixes(done.item, findings, done.data, workspace)
+        if not any(fixes):
+            done.left = 0
+            break
         source = Source.decode(path, done.data)
         taken: list[tuple[Any, Any]] = []
         edits: list[Any] = []

@@ -38,6 +38,7 @@ class Sheet:
         self.lines = Lines(source.text)
         self.edits: list[tuple[int, int, str]] = []
         self._parents: Optional[dict] = None
+        self._quote: Optional[str] = None
 
     # --- where things stand ----------------------------------------------------------------------------------------------------
     def span(self, node: Any) -> tuple[int, int]:
@@ -145,8 +146,22 @@ class Sheet:
 
     @property
     def quote(self) -> str:
-        """The quotes that the file writes its strings with."""
-        return "'" if self.text.count("'") > self.text.count('"') else '"'
+        """The quotes that most strings of the file are written with."""
+        if self._quote is None:
+            import io
+            import tokenize
+
+            single = double = 0
+            try:
+                for token in tokenize.generate_tokens(io.StringIO("\n".join(self.source.lines) + "\n").readline):
+                    if token.type == tokenize.STRING or token.type == getattr(tokenize, "FSTRING_START", -1):
+                        text = token.string.lstrip("rRbBfFuUtT")
+                        single += text[:1] == "'"
+                        double += text[:1] == '"' and not text.startswith('"""')
+            except (tokenize.TokenError, SyntaxError, ValueError):
+                pass  # what was counted so far tells enough
+            self._quote = "'" if single > double else '"'
+        return self._quote
 
     def quoted(self, text: str) -> str:
         quote = self.quote

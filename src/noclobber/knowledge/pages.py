@@ -13,7 +13,8 @@ LEVELS = ("recommended", "strict")
 SEVERITIES = ("error", "warning", "info")
 SCOPES = ("function", "module", "project")
 STATUSES = ("preview", "stable")
-FIXES = ("none", "sometimes", "always")
+#: The least that a rule's fix needs; a `safe` one may be unsafe in some places.
+FIXES = ("none", "safe", "unsafe")
 GROUPS = ("write", "retry", "effect", "lock", "tool", "own")
 #: Roles of a timeline's steps: those of finding.ROLES (a test compares them) or "".
 STEP_ROLES = (

@@ -126,7 +126,7 @@ def _notes(finding: Any, page: Any, first: bool) -> list[tuple[str, str]]:
     if finding.help:
         notes.append(("help", finding.help))
     if finding.fix is not None:
-        notes.append(("fix", f"{finding.fix.title} ({finding.fix.applicability})"))
+        notes.append(("fix", f"{finding.fix.title} ({finding.fix.applicability}" + (f": {finding.fix.reason})" if finding.fix.reason else ")")))
     if finding.also:
         notes.append(("also", ", ".join(finding.also)))
     if finding.teach:

@@ -93,7 +93,7 @@ def _finding(finding: Any, number: int, page: Any, lines: Lines) -> list[str]:
         out.append("<dl>" + "".join(f"<dt>{escape(name)}</dt><dd>{_code(text)}</dd>" for name, text in rows) + "</dl>")
     change = diff(finding, lines)
     if change:
-        out.append(f'<h3>Fix: {escape(finding.fix.title)} <span class="badge">{escape(finding.fix.applicability)}</span></h3><pre class="diff">')
+        out.append(f'<h3>Fix: {escape(finding.fix.title)} <span class="badge">{escape(finding.fix.applicability)}</span></h3>' + (f"<p>Unsafe because {escape(finding.fix.reason)}.</p>" if finding.fix.reason else "") + '<pre class="diff">')
         kinds = {"+": "add", "-": "del", "@": "hunk"}
         out += [f'<span class="{kinds.get(line[:1], "")}">{escape(line)}</span>' for line in change]
         out.append("</pre>")

@@ -35,6 +35,7 @@ def document(settled: Any, findings: list[Any]) -> dict[str, Any]:
             "suppressed": numbers.suppressed,
             "baselined": numbers.baselined,
             "fixable": numbers.fixable,
+            "unsafe_fixable": numbers.unsafe_fixable,
         },
     }
 
@@ -55,6 +56,7 @@ def _finding(finding: Any) -> dict[str, Any]:
         fix = {
             "applicability": finding.fix.applicability,
             "title": finding.fix.title,
+            "reason": finding.fix.reason,
             "edits": [
                 {
                     "start": {"line": edit.start[0], "column": edit.start[1]},

@@ -189,7 +189,7 @@ def _result(finding: Any, rule: int, text: Text, options: Options) -> dict[str, 
     if finding.fix is not None:
         result["fixes"] = [
             {
-                "description": {"text": _sentence(f"{finding.fix.title} ({finding.fix.applicability})")},
+                "description": {"text": _sentence(f"{finding.fix.title} ({finding.fix.applicability}" + (f": {finding.fix.reason})" if finding.fix.reason else ")"))},
                 "artifactChanges": [
                     {
                         "artifactLocation": _artifact(place.path, options),

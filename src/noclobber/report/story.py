@@ -41,6 +41,8 @@ def story(finding: Any, page: Any, lines: Lines, understood: Sequence[str]) -> l
     change = diff(finding, lines)
     if change:
         rows += _text(f"fix ({finding.fix.applicability}): {finding.fix.title}")
+        if finding.fix.reason:
+            rows += _text(f"unsafe because {finding.fix.reason}")
         rows += [[(f"  {line}", {"+": "info", "-": "error"}.get(line[:1], "dim"))] for line in change]
     repair = page.sections.get("Use instead", "").strip() if page else ""
     if repair:
