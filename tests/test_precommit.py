@@ -86,6 +86,9 @@ def test_the_manifest_keeps_what_users_must_not_lose() -> None:
     assert hook["args"] == [] and hook["require_serial"] is True
     assert hook["types"] == ["python"] and hook["stages"] == ["pre-commit", "pre-push", "manual"]
     assert not hook.get("verbose") and "files" not in hook
+    fixing = hooks["noclobber-fix"]
+    assert fixing["entry"] == "noclobber check --fix --force-exclude" and {**fixing, "id": "", "name": "", "description": "", "entry": ""} == {
+        **hook, "id": "", "name": "", "description": "", "entry": ""}
 
 
 @pytest.fixture(scope="module")
@@ -127,6 +130,15 @@ def test_try_repo_reports_the_finding(source: Path, home: Path, tmp_path: Path) 
     assert code == 1, output
     assert FINDING in output and "shop/vouchers.py:7" in output
     assert "good.py:" not in output
+
+
+@pytest.mark.services
+def test_the_fixing_hook_modifies_and_fails(source: Path, home: Path, tmp_path: Path) -> None:
+    useless = GOOD + "X = 1  # noclobber: ignore[RMW101] -- for nothing\n"
+    consumer = repository(tmp_path / "shop", {"shop/good.py": useless, "shop/vouchers.py": BAD})
+    code, output = run([sys.executable, "-m", "pre_commit", "try-repo", str(source), "noclobber-fix", "--all-files"], consumer, home)
+    assert code == 1 and "files were modified by this hook" in output, output
+    assert (consumer / "shop/good.py").read_text() == GOOD + "X = 1\n" and (consumer / "shop/vouchers.py").read_text() == BAD
 
 
 @pytest.mark.services
