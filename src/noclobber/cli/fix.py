@@ -3,6 +3,11 @@
 from __future__ import annotations
 
 from noclobber.cli import check
+from noclobber.cli.common import Parser
+
+
+def parser() -> Parser:
+    return check.parser("fix")
 
 
 def run(arguments: list[str]) -> int:
