@@ -85,6 +85,7 @@ DOUBTS = {
     "name-only": "the receiver is known by its name only",
     "class-unknown": "the class of the record was not found",
     "handed-over": "the record was handed to an unresolved call in between",
+    "session-unknown": "the session that commits is perhaps not the one that the row was loaded in",
     "sql-unread": "the SQL text could not be read",
     "incomplete": "a helper's summary is incomplete",
 }

@@ -4,7 +4,7 @@ from __future__ import annotations
 from typing import Iterator
 
 from noclobber.trace.events import Trace
-from noclobber.trace.questions.claims import Claim, Mark
+from noclobber.trace.questions.claims import Claim, Mark, written_at
 from noclobber.trace.questions.guards import held_doubts, rejected
 from noclobber.trace.questions.transitions import object_transitions
 
@@ -20,7 +20,7 @@ def check(trace: Trace) -> Iterator[Claim]:
             related=[*([Mark("read", found.read.site, f"`{label}` is loaded here")] if found.read is not None else []),
                      *([Mark("read", tested.site, f"`{tested.column}` is tested here")] if tested.test is not None else []),
                      *([Mark("change", found.change.site, f"`{found.field}` gets its new value")] if found.change is not None and found.change.site != found.site else []),
-                     *([Mark("write", write.site, "written to the row")] if write.site != found.site else [])],
+                     *([written_at(write, found.site)] if write.owed or write.site != found.site else [])],
             guards=rejected(trace, found.start, write),
             record=what,
             help=f"let the statement test: `filter(pk=…, {tested.column}=…).update(…)` or `.where(…, {tested.column} == …)`, and see that one row was changed; or lock the row before the test",

@@ -4,7 +4,7 @@ from __future__ import annotations
 from typing import Iterator
 
 from noclobber.trace.events import Trace
-from noclobber.trace.questions.claims import Claim, Mark, lock_help_of
+from noclobber.trace.questions.claims import Claim, Mark, lock_help_of, written_at
 from noclobber.trace.questions.guards import held_doubts, rejected
 from noclobber.trace.questions.objects import derived_changes, derived_updates
 
@@ -21,7 +21,7 @@ def check(trace: Trace) -> Iterator[Claim]:
             f"`{what}` is derived from the loaded row and saved: a change made since the load is overwritten",
             related=[*([Mark("read", read.site, f"`{label}` is loaded here")] if read is not None else []),
                      *([Mark("change", found.change.site, f"`{field}` is changed from what was loaded")] if found.change is not None else []),
-                     *([Mark("write", write.site, "written to the row")])],
+                     written_at(write, found.change.site if found.change is not None else found.site)],
             guards=rejected(trace, start, write),
             record=what,
             help=lock_help_of(write, "load the row under a row lock, or give it a version that the save checks, so that `{field}` cannot be overwritten", field, label),

@@ -4,7 +4,7 @@ from __future__ import annotations
 from typing import Iterator
 
 from noclobber.trace.events import Trace
-from noclobber.trace.questions.claims import Claim, Mark, help_of
+from noclobber.trace.questions.claims import Claim, Mark, help_of, written_at
 from noclobber.trace.questions.guards import held_doubts, rejected
 from noclobber.trace.questions.objects import derived_changes, derived_updates
 
@@ -20,7 +20,7 @@ def check(trace: Trace) -> Iterator[Claim]:
             f"`{what}` is computed in Python from the loaded value and saved: of two at the same time one is lost",
             related=[*([Mark("read", found.read.site, f"`{label}` is loaded here")] if found.read is not None else []),
                      *([Mark("change", found.change.site, f"`{field}` is computed from the loaded value")] if found.change is not None else []),
-                     *([Mark("write", write.site, "written to the row")])],
+                     written_at(write, found.change.site if found.change is not None else found.site)],
             guards=rejected(trace, start, write),
             record=what,
             help=help_of(write, "let the database compute the new value of `{field}`, or load the row under a lock", field, label),

@@ -4,7 +4,7 @@ from __future__ import annotations
 from typing import Iterator
 
 from noclobber.trace.events import Trace
-from noclobber.trace.questions.claims import Claim, Mark, lock_help_of
+from noclobber.trace.questions.claims import Claim, Mark, lock_help_of, written_at
 from noclobber.trace.questions.guards import rejected
 from noclobber.trace.questions.objects import derived_changes, derived_updates
 
@@ -22,7 +22,7 @@ def check(trace: Trace) -> Iterator[Claim]:
             related=[*([Mark("read", found.read.site, f"`{label}` is loaded here")] if found.read is not None else []),
                      Mark("lock", stale.site, f"the row lock here {stale.why}"),
                      *([Mark("change", found.change.site, f"`{field}` is computed from what was loaded")] if found.change is not None and found.change.site != found.site else []),
-                     *([Mark("write", write.site, "written to the row")])],
+                     written_at(write, found.change.site if found.change is not None else found.site)],
             guards=rejected(trace, start, write),
             record=what,
             help=lock_help_of(write, "read `{field}` from the row that the lock returned, and hold the lock until the write", field, label),

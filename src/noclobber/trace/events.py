@@ -153,14 +153,14 @@ class Write(Event):
     entry has a call with a precondition; fallbacks: of self_columns those that only stay as they are where nothing new is given (COALESCE(:new, column));
     save_help: how only the changed columns are written; handled: an error that tells of a duplicate is caught around it; unique: does the class declare
     a unique constraint (None: not known)?; keys: columns of its primary key, where the class tells; session: Value of the session that was given it, or None;
-    others: its condition leaves one row out (`id != :this`); kept: a version that other code compares and that this write leaves as it is; kept_how:
+    others: its condition leaves one row out (`id != :this`); owed: by a unit of work that its owner commits, out of sight; kept: a version that other code compares and that this write leaves as it is; kept_how:
     'around', 'compared' or 'lease' (a takeover); tells: the part of the result that alone tells of a refusal (`[0]`), '' where any may; model: the class of the project whose row it is, or None.
     """
 
     __slots__ = ("record", "verb", "payload", "columns", "preconditions", "outcome", "conflict", "changes", "full", "entry", "unit",
                  "base", "doubts", "commit", "open_where", "self_columns", "text", "conflict_handled", "help", "lock_help", "role", "refused", "leaves", "call", "offers",
                  "fallbacks", "save_help", "handled", "unique", "kept", "kept_how", "tells", "model",
-                 "session", "others", "keys")
+                 "session", "others", "keys", "owed")
     kind = "write"
 
     def __init__(self, n: int, site: Site, ctx: Context) -> None:
@@ -169,7 +169,7 @@ class Write(Event):
         self.leaves: tuple = ()
         self.call, self.offers, self.tells = "", False, ""
         self.fallbacks: frozenset = NOTHING
-        self.handled = self.others = False
+        self.handled = self.others = self.owed = False
         self.keys: frozenset = NOTHING
         self.unique: Optional[bool] = None
         self.model: Any = None

@@ -1110,11 +1110,11 @@ class Orm(Models, Builders):
                 continue
             if obj.detached or self.other_session(session, obj.session):
                 continue
-            self.flush_object(oid, obj, entry, node, state, spec, commit)
+            self.flush_object(oid, obj, entry, node, state, spec, commit, doubt=self.session_doubt(session, obj.session))
 
     def flush_object(self, oid: int, obj: Obj, entry: Any, node: Any, state: State, spec: Any, commit: Optional[int],
-                     commit_unseen: bool = False) -> None:
-        """commit_unseen: the commit is somewhere in a caller; then in-place changes, which may be of no column, do not count."""
+                     commit_unseen: bool = False, doubt: str = "") -> None:
+        """commit_unseen: the commit is somewhere in a caller; then in-place changes, which may be of no column, do not count. doubt: a reason, or ''."""
         written = set()
         doubts = "class-unknown" if obj.cls is None else ""
         for path, n in obj.pending:
@@ -1129,7 +1129,11 @@ class Orm(Models, Builders):
         if not written:
             return
         state.put(oid, obj.but(pending=frozenset(written)))
-        self.persist_object(oid, entry, spec, node, state, None, doubts, unit=True, commit=commit, extra=("unit", oid))
+        outcome = self.persist_object(oid, entry, spec, node, state, None, doubts, unit=True, commit=commit, extra=("unit", oid))
+        for origin in outcome.same:
+            event = self.trace.events[origin.n]
+            event.owed = commit_unseen
+            event.doubts |= frozenset((doubt,)) if doubt else NOTHING
         state.put(oid, state.heap[oid].but(pending=frozenset(m for m in skipped if len(m[0]) > 1 and not m[0][1].startswith("["))))
 
     @staticmethod

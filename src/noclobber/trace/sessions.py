@@ -47,6 +47,10 @@ class Sessions:
             return False
         return any("opened" in value.flags or value.same <= self.own_sessions for value in (a, b))
 
+    def session_doubt(self, a: Optional[Value], b: Optional[Value]) -> str:
+        """A reason for doubt where two sessions of different origin may be one and the same, or not."""
+        return "session-unknown" if a is not None and b is not None and a.same and b.same and not self.one_session(a, b) else ""
+
     def session_closed(self, session: Value, state: State) -> None:
         """`with Session() as s:` is left, `s.close()`: its objects are detached, its transaction is over, and what it has not committed is undone."""
         for oid, obj in list(state.heap.items()):

@@ -16,6 +16,11 @@ class Mark:
     text: str
 
 
+def written_at(write: Write, changed: Site) -> Mark:
+    """Where the row is written. Where the commit is out of sight, nothing is claimed but that it comes: at the change."""
+    return Mark("write", changed, "written when the owner of the session commits") if write.owed else Mark("write", write.site, "written to the row")
+
+
 @dataclass(slots=True)
 class Claim:
     """What a check says, before places and confidence. `site`: where the finding stands; `write`: the event it is about."""
