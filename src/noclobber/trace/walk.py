@@ -23,7 +23,7 @@ from .values import NOTHING, Origin, Value, Values
 
 MAX_ROUNDS = 8  # of a loop's fixpoint (DESIGN §2)
 MAX_STEPS = 6_000  # statements and calls of one root, helpers included; then the trace is incomplete
-FILE_STEPS = 80_000  # of all roots of a file; each further root enters helpers for LATE_STEPS only
+FILE_STEPS = 120_000  # of all roots of a file; each further root enters helpers for LATE_STEPS only
 LATE_STEPS = 200
 
 
