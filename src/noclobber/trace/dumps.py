@@ -44,7 +44,7 @@ class Dumps:
 
     def dumped(self, source: Value, label: str, optional: Optional[bool], node: Any, state: State) -> Value:
         event = self.event(Dump, node, state, label=label, optional=optional, handler=self.handler_kind())
-        event.whole = any(o.kind == "param" and not o.path for o in source.same)
+        event.whole = not any(o.path for o in source.same)
         return self.values.make(source.origins | {Origin("dump", event.n)}, name=source.name)
 
     def handler_kind(self) -> str:
