@@ -905,7 +905,7 @@ class Calls:
             lock.lock = Lock("pattern", lock.n, "tx")
             self.take(lock.lock, state)
             return self.values.replace(result, flags=result.flags | {"locked"})
-        if self.vocabulary.match("lock_taker", name):
+        if self.vocabulary.match("lock_taker", name) or name in ("acquire", "aacquire") and bool(receiver.name) and self.vocabulary.match("lock_factory", receiver.name):
             return self.taken_by_name(result, node, state)
         if self.vocabulary.match("advisory_call", name):
             return self.values.replace(result, flags=result.flags | {"advisory"})
