@@ -837,7 +837,8 @@ class Evaluator:
                 if event is None:
                     event = self.event(Change, node, state, path, obj=oid, field=path, value=self.referred(state, value), op=op,
                                        base=frozenset((obj.origin, Origin("read", obj.read))) if obj.read is not None and obj.kind != "part"
-                                       else frozenset((obj.origin,)), row=obj.read, detached=obj.detached)
+                                       else frozenset((obj.origin,)), row=obj.read, detached=obj.detached,
+                                   formed=op == "assign" and _is_formed(getattr(node, "value", None)))
                 mark = (path, event.n)
                 if len(path) == 1 and op == "assign":
                     obj = self.overwritten(oid, obj, path, event, state)
@@ -945,6 +946,15 @@ _QUERYISH = frozenset(("manager", "statement"))
 
 def _is_item(path: tuple) -> bool:
     return path[0].startswith("[")
+
+
+def _is_formed(node: Any) -> bool:
+    """Is this expression one call, a slice, or a choice between such and a constant?"""
+    if isinstance(node, ir.Await):
+        return _is_formed(node.value)
+    if isinstance(node, ir.IfExp):
+        return all(isinstance(branch, ir.Const) or _is_formed(branch) for branch in (node.body, node.orelse))
+    return isinstance(node, ir.Call) or isinstance(node, ir.Sub) and isinstance(node.index, ir.Slice)
 
 
 def _key_text(index: Value) -> str:

@@ -126,15 +126,16 @@ class Change(Event):
     """An attribute or element of a loaded object was changed in memory.
 
     field: path of steps from the object; value: what it holds now; op: 'assign', 'aug', 'item', 'mutate'; base: origins of the
-    object itself, so that `base.at(field[0])` is the old value; row: number of the read that loaded it, or None; detached: no session held it then.
+    object itself, so that `base.at(field[0])` is the old value; row: number of the read that loaded it, or None; detached: no session held it then; formed: the value
+    is what one call gave, or a slice (`row.note = short(row.note)`), nothing put together.
     """
 
-    __slots__ = ("obj", "field", "value", "op", "base", "row", "detached")
+    __slots__ = ("obj", "field", "value", "op", "base", "row", "detached", "formed")
     kind = "change"
 
     def __init__(self, n: int, site: Site, ctx: Context) -> None:
         super().__init__(n, site, ctx)
-        self.detached = False
+        self.detached = self.formed = False
 
     def describe(self) -> str:
         return f"obj {self.obj}.{self.field} {self.op} {self.value!r}"

@@ -129,7 +129,7 @@ def normalising(trace: Trace, write: Write, change: Change) -> bool:
 
     Nothing else enters the value, and the function that does it has not loaded the row.
     """
-    if change.op != "assign" or len(change.field) != 1 or change.value.incr:
+    if not change.formed or len(change.field) != 1 or change.value.incr:
         return False
     own = {(base.kind, base.n, *base.path, change.field[0]) for base in change.base}
     origins = [o for o in change.value.origins if o.kind not in ("const", "opaque")]
