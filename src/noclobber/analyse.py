@@ -15,6 +15,8 @@ from noclobber.resolve import DEPTH_LIMIT, Source, SourceError, index_module, pa
 MAX_CALLERS = 3
 #: How far above a caller that does not reach the write, and in how many callers at all, the one is looked for that does.
 MAX_HANDED, MAX_ASKED = 2, 12
+#: How many functions are looked at for other writers of a field.
+MAX_WRITERS = 12
 _COLLECT_AFTER = 50_000  # new objects; the peak of memory stays within a tenth of the default's
 
 
@@ -416,7 +418,7 @@ class _Run:
         findings = []
         for claim, _ in sorted(self.claims.values(), key=lambda pair: pair[1]):
             try:
-                findings.append(self.finding(claim))
+                findings.append(self.finding(claim, self.census(claim)))
             except Exception as error:
                 self.internal(claim.rule, 1, error)
         for line, message in self.module.problems:
@@ -437,7 +439,27 @@ class _Run:
         module = self.ask.library.shown(site.path) if site.path != self.path else None
         return (module or self.module).source.lines
 
-    def finding(self, claim: Any) -> Finding:
+    def census(self, claim: Any) -> str:
+        """Who else writes the field that the claim is about, and how."""
+        record = getattr(claim.write, "record", None)
+        model, dot, field = claim.record.rpartition(".")
+        if record is None or record.family != "orm" or not isinstance(record.table, tuple) or not dot or not model:
+            return ""
+        from noclobber.trace.questions.census import told, ways
+
+        found = []
+        for scope in self.ask.writers(field)[:MAX_WRITERS]:
+            if scope.info.depth > DEPTH_LIMIT or (scope.module.entry.source.path, scope.qualname) == (claim.site.path, claim.site.function) or self.is_test(scope.qualname):
+                continue
+            trace, claims = self.walk(scope)
+            for site, way in ways(trace, claims, record.table, field) if trace is not None else ():
+                if site.function == scope.qualname and site.path == scope.module.entry.source.path:
+                    place = self.place(site)
+                    found.append((scope.qualname, f"{place.path}:{place.line}", way))
+                    break
+        return told(claim.record, found)
+
+    def finding(self, claim: Any, census: str = "") -> Finding:
         from noclobber.trace.positions import source_text, statement_lines
 
         place = self.place(claim.site)
@@ -461,7 +483,7 @@ class _Run:
             related=tuple(related), guards=tuple(dict.fromkeys(guards)), help=claim.help, teach=claim.teach, doubts=frozenset(claim.doubts - {""}),
             variant=claim.variant, obj=claim.obj, commit=str(getattr(claim.write, "commit", "") or ""),
             statement=statement_lines(claim.site.excerpt, claim.site.at), values=tuple(claim.values),
-            write_text=source_text(claim.site.excerpt, claim.site.at, whole=True),
+            write_text=source_text(claim.site.excerpt, claim.site.at, whole=True), census=census,
         )
 
 

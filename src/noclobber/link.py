@@ -709,6 +709,16 @@ class Ask:
         self.asked.setdefault(f"mentions {word}", " ".join(entry.digest for entry in entries))
         return [self.library.module(entry) for entry in entries if entry is not self.module.entry]
 
+    def writers(self, field: str) -> list:
+        """Scopes of the project whose text may write a field of that name, by file and line."""
+        found = []
+        writes = re.compile(rf"\b{re.escape(field)}\s*(?:[-+*/|&]|//)?=(?!=)|['\"]{re.escape(field)}['\"]")
+        for module in sorted((self.module, *self._mentioning(field)), key=lambda module: module.entry.path):
+            for key, info in module.index.functions.items():
+                if writes.search("\n".join(module.source.lines[info.start - 1:info.end])):
+                    found.append(module.scope(key))
+        return found
+
     # --- callers -------------------------------------------------------------------------------------------------------------
     def callers(self, scope: Scope) -> list:
         """Scopes whose text calls something of this name: of its own module, and of other modules that import it or, for a method,

@@ -50,8 +50,10 @@ class Stores(Accessors, Sessions, Dumps, Outcomes, Requests, Blobs, Files, Tags,
         return bound
 
     def library_function(self, dotted: str, args: Any, node: Any, state: State) -> Optional[Value]:
-        if any(entry.kind == "store" for entry in self.vocabulary.listed("atomic_values", dotted)):
-            return self.values.make(frozenset((SERVER,)))  # `Increment(1)`: computed where it is stored
+        atomic = self.vocabulary.listed("atomic_values", dotted)
+        if atomic:  # `Increment(1)`: computed where it is stored
+            whole = any(entry.kind == "store" for entry in atomic)  # an expression of an ORM has values in it
+            return self.values.make(frozenset((SERVER,)) if whole else self._union(args.all()) | {SERVER})
         specs = self.vocabulary.functions(dotted)
         result = self.apply(specs, None, dotted, args, node, state)
         if any(spec.op == "attach" for spec in specs):
