@@ -386,7 +386,7 @@ class _Run:
                 continue
             if not events:
                 # A class or function that was handed in: who hands it in says what is called.
-                if above < MAX_HANDED and len(asked) < MAX_ASKED:
+                if above < MAX_HANDED and len(asked) < MAX_ASKED and (above or _handed_in(caller, scope.name)):
                     queue += [(further, above + 1) for further in self.ask.callers(caller)]
                 continue
             mine = [other for other in claims if other.rule == claim.rule and other.site.at is claim.site.at]
@@ -488,15 +488,30 @@ class _Run:
 
 
 def _at(trace: Any, claim: Any) -> list:
-    """The events at the place of the claim's write."""
+    """The events at the place of the claim's write. Of a unit of work: the writes of that very change, for many objects are written at one flush."""
+    if getattr(claim.write, "unit", False):
+        changes = _changes(claim)
+        return [event for event in trace.of("write") if event.unit and any(id(trace.events[n].site.at) in changes for n, _ in event.changes)]
     return [event for event in trace.events if event.site.at is claim.write.site.at]
+
+
+def _changes(claim: Any) -> set:
+    """Where the object of a unit of work is changed."""
+    return {id(mark.site.at) for mark in claim.related if mark.role == "change"} or {id(claim.site.at)}
+
+
+def _handed_in(caller: Any, name: str) -> bool:
+    """Does the function call something of this name on one of its parameters (`dao.count(…)`)?"""
+    text = "\n".join(caller.module.source.lines[caller.info.start - 1:caller.info.end])
+    return any(f"{param}.{name}(" in text for param in caller.info.params if param not in ("self", "cls"))
 
 
 def _held_at_change(trace: Any, claim: Any) -> bool:
     """Is the object of a unit of work changed here, always under a lock?"""
     from noclobber.trace.questions.guards import GUARDS
 
-    changes = [event for event in trace.of("change") if event.site.at is claim.site.at] if getattr(claim.write, "unit", False) else []
+    places = _changes(claim) if getattr(claim.write, "unit", False) else set()
+    changes = [event for event in trace.of("change") if id(event.site.at) in places]
     return bool(changes) and all(any(lock.kind in GUARDS for lock in change.ctx.held) for change in changes)
 
 
