@@ -168,6 +168,8 @@ def test_set_based_update_of_a_loaded_number():
     ("page.hits += 1\n    page.hits += 2\n    page.save()", "the field is changed twice before it is saved"),
     ("page.hits = max(page.hits - 1, 0)\n    page.save()", "the new value is more than the old one plus or minus something"),
     ("if page.hits > 3:\n        page.hits -= 3\n        page.save()",
+     "every save sets a time stamp that the statement would not set"),
+    ("if page.hits % 3 > 1:\n        page.hits -= 3\n        page.save(update_fields=['hits'])",
      "the old number is tested before: without a row lock the test would not hold any more when it is written"),
     ("page.hits += 1; page.save()", "several statements share the line"),
 ])
@@ -237,8 +239,8 @@ def move(db: sqlite3.Connection, src: int, version: int) -> None:
     ('new = row[0] - n\n    db.execute("UPDATE t SET a = ? WHERE id = ?", (new, k))\n    return new', "the new number is returned: only a lock can give it"),
     ('db.execute("UPDATE t SET a = ? WHERE id = ?", (row[0] * 2, k))', "the new value is more than the old one plus or minus something"),
     ('db.execute(f"UPDATE {T} SET a = ? WHERE id = ?", (row[0] - n, k))', "the statement's text is put together"),
-    ('if row[0] < n:\n        raise ValueError\n    db.execute("UPDATE t SET a = ? WHERE id = ?", (row[0] - n, k))',
-     "the number is tested before: the statement would have to repeat the test"),
+    ('if row[0] - n < 5:\n        raise ValueError\n    db.execute("UPDATE t SET a = ? WHERE id = ?", (row[0] - n, k))',
+     "the number is tested before, in a way that the write cannot repeat"),
 ])
 def test_sql_updates_that_cannot_be_fixed(body, reason):
     code = f'''\
@@ -893,3 +895,98 @@ def test_below_high_confidence_there_is_no_safe_fix():
 
     high, medium = engine.on_big_stack(work)
     assert high.applicability == "safe" and medium == "a finding below high confidence gets no safe fix"
+
+
+# --- bounds, and rows that are there or not -------------------------------------------------------------------------------------------
+
+
+def test_a_bound_that_was_tested_is_tested_again_by_the_statement():
+    check('''\
+from django.db import models
+from django.http import JsonResponse
+
+
+class Card(models.Model):
+    points = models.IntegerField(default=0)
+    uses = models.IntegerField(default=0)
+
+
+def pay(pk: int, price: int) -> JsonResponse:
+    card = Card.objects.get(pk=pk)
+    if card.points < price:
+        return JsonResponse({"error": "too few"}, status=402)
+    card.points -= price
+    card.save()
+    return JsonResponse({"points": card.points})
+''', '''\
+-     card.points -= price
+-     card.save()
++     updated = Card.objects.filter(pk=card.pk, points__gte=price).update(points=models.F("points") - price)
++     if updated != 1:
++         return JsonResponse({"error": "too few"}, status=402)
++     card.refresh_from_db(fields=["points"])
+''')
+    check('''\
+import sqlite3
+
+
+def pay(db: sqlite3.Connection, card: int, price: int) -> None:
+    (points,) = db.execute("SELECT points FROM cards WHERE id = ?", (card,)).fetchone()
+    if points < price:
+        raise ValueError("too few")
+    db.execute("UPDATE cards SET points = ? WHERE id = ?", (points - price, card))
+    db.commit()
+''', '''\
+-     db.execute("UPDATE cards SET points = ? WHERE id = ?", (points - price, card))
++     result = db.execute("UPDATE cards SET points = points - ? WHERE id = ? AND points >= ?", (price, card, price))
++     if result.rowcount != 1:
++         raise ValueError("too few")
+''')
+
+
+UNIQUE = '''\
+from django.db import models
+
+
+class Member(models.Model):
+    name = models.CharField(max_length=40, unique=True)
+    number = models.IntegerField(default=0)
+
+
+'''
+
+
+def test_get_or_create_where_it_is_exactly_that():
+    check(UNIQUE + '''def ensure(name: str) -> Member:
+    try:
+        return Member.objects.get(name=name)
+    except Member.DoesNotExist:
+        return Member.objects.create(name=name, number=3)
+
+
+async def invite(name: str) -> Member:
+    member = await Member.objects.filter(name=name).afirst()
+    if member is None:
+        member = await Member.objects.acreate(name=name)
+    return member
+''', '''\
+-     try:
+-         return Member.objects.get(name=name)
+-     except Member.DoesNotExist:
+-         return Member.objects.create(name=name, number=3)
++     return Member.objects.get_or_create(name=name, defaults={"number": 3})[0]
+-     member = await Member.objects.filter(name=name).afirst()
+-     if member is None:
+-         member = await Member.objects.acreate(name=name)
++     member, created = await Member.objects.aget_or_create(name=name)
+''')
+
+
+@pytest.mark.parametrize(("head", "body", "reason"), [
+    (UNIQUE.replace(", unique=True", ""), "if member is None:\n        member = Member.objects.create(name=name)",
+     "no unique constraint is known: the second would be created all the same"),
+    (UNIQUE, "if member is None:\n        log(name)\n        member = Member.objects.create(name=name)", "more is done between the look and the create"),
+    (UNIQUE, "if member is None:\n        member = Member.objects.create(name=name.strip())", "what is looked for is not what is created"),
+])
+def test_creates_that_are_not_exactly_that(head, body, reason):
+    assert refusals(head + f"def ensure(name: str) -> Member:\n    member = Member.objects.filter(name=name).first()\n    {body}\n    return member\n", "check-then-create") == [reason]

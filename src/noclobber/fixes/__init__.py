@@ -16,6 +16,7 @@ SLUGS = (
     "blind-object-put",
     "blind-sql-update",
     "check-then-act",
+    "check-then-create",
     "effect-before-commit",
     "orm-check-then-act",
     "orm-full-save",

@@ -5,11 +5,14 @@ from typing import Any
 
 import libcst as cst
 
+from noclobber.trace.values import Origin
+
 from .checked import REASON, check_rows
 from .edits import Refused
 from .job import Draft, Job, walk
 from .sqltext import Statement, name_of
-from .steps import new_value, step_of, untested
+from .steps import bounds, new_value, step_of
+from .tested import refusal, sql_condition
 
 
 #: Last words of the columns that are raised by one where the statement does not set them.
@@ -23,7 +26,7 @@ def fix(job: Job) -> Draft:
     statement = Statement(job, call)
     statement.only_update()
     try:
-        return _computed(job, statement)
+        return _computed(job, statement, call)
     except Refused as first:
         for sheet in job.sheets:
             sheet.edits.clear()
@@ -36,8 +39,8 @@ def fix(job: Job) -> Draft:
             raise first from None
 
 
-def _computed(job: Job, statement: Statement) -> Draft:
-    """`SET n = ?` → `SET n = n + ?`, with the step as the value."""
+def _computed(job: Job, statement: Statement, call: Any) -> Draft:
+    """`SET n = ?` → `SET n = n + ?`, with the step as the value; a bound that was tested before is tested again (`AND n >= ?`)."""
     sheet, field = job.sheet, job.claim.field
     if len([name for name, value in job.write.columns or () if any(o.kind == "read" for o in value.origins) and name not in job.write.self_columns]) != 1:
         raise Refused("several columns are computed from the row")
@@ -45,13 +48,23 @@ def _computed(job: Job, statement: Statement) -> Draft:
     node = statement.argument(value)
     source, spot = new_value(job, node)
     sign, step = step_of(job, source)
-    untested(job)
+    tests = bounds(job, frozenset((Origin("read", job.claim.read.n),)), field, job.write)
     target = statement.tokens[column].text
     statement.insert(statement.tokens[value].start, f"{target} {sign} ")
     sheet.replace(node, step)
     if spot is not None:
         sheet.delete(spot)
-    return job.draft(f"let the statement compute `{field}`", "the new number is no longer known in Python, and a bound that was tested before is not tested again by the statement")
+    end = statement.where_end()
+    for tested in tests:
+        condition, bound = sql_condition(job, tested)
+        if bound:
+            condition += " " + statement.add(f"{field}_bound", bound)
+        statement.insert(end, f" AND {condition}")
+    if tests:
+        message = f"{job.write.record.label} no longer meets the condition of the write"
+        check_rows(job, call, message, refusal(job, tests[0], message))
+        return job.draft(f"let the statement compute `{field}` and test its bound", "the new number is no longer known in Python; where the bound does not hold any more the statement changes nothing, and the function leaves as it does where the test fails")
+    return job.draft(f"let the statement compute `{field}`", "the new number is no longer known in Python")
 
 
 def _compared(job: Job, statement: Statement, call: Any) -> Draft:

@@ -8,6 +8,7 @@ import libcst as cst
 from .checked import check_count
 from .edits import Refused
 from .job import Draft, Job, walk
+from .saves import saved_anyway
 from .tested import keyword_condition, refusal
 
 _REASON = "where somebody else was quicker nothing is written, and the function leaves as it does where the test fails; "
@@ -51,8 +52,7 @@ def _save(job: Job, save: Any, tested: Any, message: str) -> Draft:
         raise Refused("the class, or one of its bases, has a save() of its own")
     if any(arg.keyword is None or arg.keyword.value != "update_fields" for arg in save.args) or "handed-over" in write.doubts:
         raise Refused("what the save writes is not known")
-    marks = [text.split("=") for text in job.setting("saved_anyway") or ()]
-    if not save.args and any((base.field_call(name) or ("", (), {}))[2].get(key) == value for base in cls.mro() for name in base.info.assigns for key, value in marks):
+    if not save.args and saved_anyway(job, cls):
         raise Refused("every save sets a time stamp that the statement would not set")
     fields = list(dict.fromkeys(str(path[0]) for _, path in sorted(write.changes)))
     if any(len(path) != 1 or not str(path[0]).isidentifier() for _, path in write.changes):

@@ -14,9 +14,12 @@ from noclobber.trace.questions.objects import derived_fields
 from .edits import Refused
 from .follow import exclusive, in_return, is_own, later, mentions, root_of, runs_once_before
 from .job import Draft, Job, binds_loosely, is_number, terms, walk
-from .saves import narrow
+from .saves import narrow, saved_anyway
+from .steps import bounds
+from .tested import keyword_condition, refusal
 
 _LOOSE = (cst.BooleanOperation, cst.Comparison, cst.IfExp, cst.Lambda, cst.NamedExpr, cst.UnaryOperation)
+_TESTED = "the old number is tested before: without a row lock the test would not hold any more when it is written"
 _REASON = "until the row is read again the attribute is an expression: hooks of the save, signal handlers and validation see no number"
 
 
@@ -135,17 +138,20 @@ def _increments(job: Job) -> list[Increment]:
             if len(path) > 1:
                 raise Refused("the changed field is a part of a column")
             found.append(Increment(job, job.trace.events[n], str(path[0])))
-            _untested(job, job.trace.events[n], str(path[0]))
     return list({id(item.spot.small): item for item in found}.values())
 
 
+def _bounds(job: Job, change: Any, field: str) -> list:
+    """`if card.points >= price: card.points -= price`: the tests that the database would have to make again."""
+    try:
+        return bounds(job, frozenset(change.base), field, change, job.write)
+    except Refused:
+        raise Refused(_TESTED) from None
+
+
 def _untested(job: Job, change: Any, field: str) -> None:
-    """`if card.points >= price: card.points -= price`: the database would compute the number, but not test it again."""
-    for origin in change.ctx.control | job.write.ctx.control:
-        test = job.trace.events[origin.n] if origin.kind == "test" else None
-        for value in (test.left, test.right) if test is not None and test.op not in ("is", "is not") else ():
-            if value is not None and any(o.path[-1:] == (field,) and any((o.kind, o.n) == (base.kind, base.n) for base in change.base) for o in value.origins):
-                raise Refused("the old number is tested before: without a row lock the test would not hold any more when it is written")
+    if _bounds(job, change, field):
+        raise Refused(_TESTED)
 
 
 def _active(job: Job, template: str) -> Draft:
@@ -174,6 +180,9 @@ def _active(job: Job, template: str) -> Draft:
     behind = [m for m in behind if not any(sheet.inside(m.node, item.spot.node) for item in found)]
     if any(m.attribute in {item.field for item in found} and in_return(sheet, m.node) for m in behind):
         raise Refused("the new number is returned: only a row lock can give it")
+    tests = [(item, tested) for item, n in found_changes(job, found) for tested in _bounds(job, job.trace.events[n], item.field)]
+    if tests:
+        return _guarded(job, save, found, tests, behind, template)
     for item in found:
         item.check_number()
         item.write(_column(job, template, item))
@@ -187,6 +196,54 @@ def _active(job: Job, template: str) -> Draft:
     if narrowed:
         title += ", and save the changed fields only"
     return job.draft(title, _REASON + ("; save() then writes the named fields only" if narrowed else "") + ("; one more query reads the new value" if reload else ""))
+
+
+def found_changes(job: Job, found: list[Increment]) -> list[tuple[Increment, int]]:
+    """(increment, number of its Change event) of each."""
+    return [(item, n) for item in found for n, path in sorted(job.write.changes) if job.trace.events[n].site.excerpt is job.sheet.excerpt
+            and job.sheet.inside(job.trace.events[n].site.at, item.spot.node)]
+
+
+def _guarded(job: Job, save: Any, found: list[Increment], tests: list, behind: list, template: str) -> Draft:
+    """A bound was tested before: one statement tests it again and computes the number, in place of the change and of the save."""
+    sheet, write, cls = job.sheet, job.write, job.write.model
+    rows = dict(row.partition(" -> ")[::2] for row in job.setting("update_where") or ())
+    statement = rows.get(save.func.attr.value)
+    if not statement or len(found) != 1 or cls is None:
+        raise Refused(_TESTED)
+    item = found[0]
+    reason = narrow(job, save, [item.field], dry=True)
+    spot = sheet.spot(save)
+    whole = sheet.parent(save) if isinstance(sheet.parent(save), cst.Await) else save
+    if reason and not save.args or any(arg.keyword is None or arg.keyword.value != "update_fields" for arg in save.args) or sheet.parent(whole) is not spot.small or not isinstance(spot.small, cst.Expr):
+        raise Refused(_TESTED)
+    if saved_anyway(job, cls) and not save.args:
+        raise Refused("every save sets a time stamp that the statement would not set")
+    item.check_number()
+    column, code = _column(job, template, item), sheet.code(item.object)
+    if item.leaf is None:
+        sign = "+" if isinstance(item.spot.small.operator, cst.AddAssign) else "-"
+        step = sheet.code(item.value)
+        value = f"{column} {sign} " + (f"({step})" if binds_loosely(item.value) else step)
+    else:
+        start, end = sheet.outer(item.value)
+        first, last = sheet.outer(item.leaf)
+        value = sheet.text[start:first] + column + sheet.text[last:end]
+    others = list(dict.fromkeys(str(path[0]) for _, path in sorted(write.changes) if str(path[0]) != item.field))
+    values = ", ".join([f"{item.field}={value}", *(f"{name}={code}.{name}" for name in others)])
+    conditions = ", ".join(dict.fromkeys(keyword_condition(job, tested) for _, tested in tests))
+    name = job.fresh("updated", "changed", "rows")
+    text = statement
+    for key, given in (("object", code), ("model", job.model_code(save)), ("tests", conditions), ("values", values)):
+        text = text.replace("{" + key + "}", given)
+    sheet.replace(whole, f"{name} = {text}")
+    lines = [f"if {name} != 1:", sheet.unit(spot) + refusal(job, tests[0][1], f"{write.record.label} no longer meets the condition of the write")]
+    if any(not m.attribute or m.called or m.attribute == item.field for m in behind) or not is_own(job, root_of(item.object)) or type(item.object) is not cst.Name:
+        lines.append(_reloading(job, save, code, found))
+    sheet.insert_after(spot, lines)
+    sheet.delete(item.spot)
+    return job.draft(f"let the database compute `{item.field}` and test its bound",
+                     "where the bound does not hold any more nothing is written, and the function leaves as it does where the test fails; a statement sends no signals and runs no hooks of the save")
 
 
 def _call(job: Job, template: str) -> Draft:
@@ -268,6 +325,14 @@ def _attributes(module: Any) -> Any:
 
 def _reload(job: Job, save: Any, code: str, found: list[Increment]) -> None:
     """Read the row again behind the save: what follows wants a number."""
+    spot = job.sheet.spot(save)
+    if not isinstance(spot.small, cst.Expr):
+        raise Refused("the new number is wanted afterwards")
+    job.sheet.insert_after(spot, [_reloading(job, save, code, found)])
+
+
+def _reloading(job: Job, save: Any, code: str, found: list[Increment]) -> str:
+    """The statement that reads the changed fields of the object again."""
     sheet = job.sheet
     for row in job.setting("reload_with") or ():
         name, _, text = row.partition(" -> ")
@@ -275,9 +340,6 @@ def _reload(job: Job, save: Any, code: str, found: list[Increment]) -> None:
             break
     else:
         raise Refused("the new number is wanted afterwards, and noclobber knows no way to read it again")
-    spot = sheet.spot(save)
-    if not isinstance(spot.small, cst.Expr):
-        raise Refused("the new number is wanted afterwards")
     head, _, rest = text.partition("[")
     one, _, tail = rest.partition("]")
     if any(not item.field for item in found):
@@ -285,7 +347,7 @@ def _reload(job: Job, save: Any, code: str, found: list[Increment]) -> None:
     else:
         fields = [one.replace("{quoted}", sheet.quoted(name)).replace("{name}", name) for name in dict.fromkeys(item.field for item in found)]
     row = f"{head}[{', '.join(fields)}]{tail}" if rest else text
-    sheet.insert_after(spot, [row.replace("{object}", code)])
+    return row.replace("{object}", code)
 
 
 def _unit(job: Job, template: str) -> Draft:

@@ -6,9 +6,16 @@ from typing import Any, Sequence
 from .job import Job
 
 
-def narrow(job: Job, save: Any, names: Sequence[str]) -> str:
+def saved_anyway(job: Job, cls: Any) -> set:
+    """The fields of a class that every save sets (`auto_now=True`)."""
+    marks = [text.split("=") for text in job.setting("saved_anyway") or ()]
+    calls = {name: base.field_call(name) for base in cls.mro() for name in base.info.assigns}
+    return {name for name, call in calls.items() if call is not None and any(call[2].get(key) == value for key, value in marks)}
+
+
+def narrow(job: Job, save: Any, names: Sequence[str], dry: bool = False) -> str:
     """Name the changed columns in a save, with those that every save sets. `names`: in the order wanted. Returns "" or why it cannot be done:
-    all that is changed before the save must be known."""
+    all that is changed before the save must be known. `dry`: only say whether it can."""
     only = job.setting("save_only")
     if not only:
         return "the library has no save of single columns that noclobber knows"
@@ -23,13 +30,7 @@ def narrow(job: Job, save: Any, names: Sequence[str]) -> str:
         return "the class of the object is not found: its own save() may set more"
     if cls.method(save.func.attr.value) is not None or any(base not in bases for base in cls.library_bases()):
         return "the class, or one of its bases, has a save() of its own that may set more"
-    marks = [text.split("=") for text in job.setting("saved_anyway") or ()]
-    always = set()
-    for base in cls.mro():
-        for name in base.info.assigns:
-            call = base.field_call(name)
-            if call is not None and any(call[2].get(key) == value for key, value in marks):
-                always.add(name)
+    always = saved_anyway(job, cls)
     ordered = [*dict.fromkeys(names), *sorted(always - set(names))]
     if any(not name.isidentifier() for name in ordered):
         return "the changed field has no plain name"
@@ -39,5 +40,6 @@ def narrow(job: Job, save: Any, names: Sequence[str]) -> str:
     if "{model}" in one and not model:
         return "the class of the object has no name here"
     text = ", ".join(one.replace("{quoted}", job.sheet.quoted(name)).replace("{model}", model).replace("{name}", name) for name in ordered)
-    job.sheet.add_argument(save, f"{head}[{text}]")
+    if not dry:
+        job.sheet.add_argument(save, f"{head}[{text}]")
     return ""

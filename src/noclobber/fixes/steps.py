@@ -5,6 +5,9 @@ from typing import Any, Optional
 
 import libcst as cst
 
+from noclobber.trace.questions.tests import Tested, tests_before, tests_of_field
+from noclobber.trace.values import Origin
+
 from .edits import Refused, Spot
 from .follow import in_return
 from .job import Job, binds_loosely, is_number, terms, walk
@@ -97,13 +100,24 @@ def _bound_value(sheet: Any, target: Any) -> Any:
 
 
 def untested(job: Job) -> None:
-    """A test of the old value that decides whether the statement is reached would have to be repeated in it."""
-    for origin in job.write.ctx.control:
-        if origin.kind != "test":
-            continue
-        test = job.trace.events[origin.n]
-        for value in (test.left, test.right):
-            if value is None or test.op in ("is", "is not", "truth"):
-                continue
-            if any(o.kind == "read" and o.n == job.claim.read.n for o in value.origins):
-                raise Refused("the number is tested before: the statement would have to repeat the test")
+    """Raises Refused where a test of what was read decides that the write is reached."""
+    if bounds(job, frozenset((Origin("read", job.claim.read.n),)), None, job.write):
+        raise Refused("the number is tested before: the write would have to repeat the test")
+
+
+def bounds(job: Job, bases: frozenset, field: Optional[str], *events: Any) -> list[Tested]:
+    """The tests of a field's old value on the way to the events, which the write has to repeat. Raises Refused where something else that was read
+    with it is tested, or the field in another way. `field`: None: any test counts."""
+    touched = []
+    for test, _ in tests_before(job.trace, *events):
+        values = [value for value in (test.left, test.right) if value is not None] if test.op not in ("is", "is not", "truth") else []
+        if any((o.kind, o.n) == (base.kind, base.n) and (field is None or o.kind == "read" and o.path or o.path[-1:] == (field,)) for value in values for o in value.origins for base in bases):
+            touched.append(test)
+    if not touched or field is None:
+        return touched
+    found = [tested for tested in tests_of_field(job.trace, bases, *events) if tested.column.lower() == field.lower() and tested.test in touched]
+    if len({id(tested.test) for tested in found}) != len(touched):
+        touched = [test for test in touched if not any(tested.test is test for tested in found)]
+        if any(o.path[-1:] == (field,) or len(o.path) == 1 for test in touched for value in (test.left, test.right) for o in value.origins if any((o.kind, o.n) == (b.kind, b.n) for b in bases)):
+            raise Refused("the number is tested before, in a way that the write cannot repeat")
+    return found

@@ -365,6 +365,7 @@ TABLES: dict[str, Table] = {
             reload_with=Field("list", "fix: after which call the object is read again, and how (`save -> {object}.refresh_from_db(fields=[{quoted}])`)"),
             increment_call=Field("str", "fix: the call that adds to a field on the server, in place of the change and the save (`{object}.modify(inc__{path}={step})`)"),
             update_where=Field("list", "fix: in place of which save a statement tests and writes (`save -> {model}.objects.filter(pk={object}.pk, {tests}).update({values})`)"),
+            get_or_create=Field("list", "fix: the call that looks and creates, by the one that creates (`create -> get_or_create`)"),
             saved_anyway=Field("list", "fix: keyword and value of a field's constructor that make every save change it (`auto_now=True`)"),
             lock_help=Field("str", "one help line: how the row is held from its load to its save in this library"),
             class_queries=Field("bool", "queries begin on the model class itself (`Model.get(…)`, `Model.select()`)"),
