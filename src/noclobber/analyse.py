@@ -220,7 +220,7 @@ class _Run:
                 continue
             if name in self.index.functions and not self.confirmed(claim, scope, 0):
                 continue
-            self.keep(claim)
+            self.keep(claim, scope)
 
     def brought_home(self, claim: Any, scope: Any) -> bool:
         """A finding that stands in another module, seen from a scope of this one. False: that module's own analysis has it.
@@ -294,12 +294,16 @@ class _Run:
             self.internal(scope.qualname, scope.info.def_line, error)
             return None
 
-    def keep(self, claim: Any) -> None:
-        """One claim for each rule, write and object; of several roots the surest."""
+    def keep(self, claim: Any, root: Any = None) -> None:
+        """One claim for each rule, write and object; of several roots the surest, and of these one that somebody calls."""
         key = (claim.rule, id(claim.site.at), claim.obj if claim.obj else "")
         known = self.claims.get(key)
-        if known is None or len(claim.doubts) < len(known[0].doubts):
-            self.claims[key] = (claim, len(self.claims))
+        if known is None or len(claim.doubts) < len(known[0].doubts) or (
+                len(claim.doubts) == len(known[0].doubts) and self.is_unused(known[2]) and not self.is_unused(root)):
+            self.claims[key] = (claim, len(self.claims), root)
+
+    def is_unused(self, root: Any) -> bool:
+        return hasattr(root, "info") and bool(self.ask.is_unused(root))
 
     def scope(self, name: str) -> Any:
         from noclobber.link import Loose
@@ -367,7 +371,10 @@ class _Run:
             return True
         judged = False
         way = (*(way or self.inside(claim)), scope)
-        queue = [(caller, 0) for caller in self.ask.callers(scope)]
+        callers = self.ask.callers(scope)
+        if len(callers) > 1:
+            callers = sorted(callers, key=self.ask.is_unused)  # the story names one that somebody calls
+        queue = [(caller, 0) for caller in callers]
         asked = {scope.key}
         while queue:
             caller, above = queue.pop(0)
@@ -377,11 +384,11 @@ class _Run:
             trace, claims = self.walk(caller)
             if trace is None:
                 continue
-            events = _at(trace, claim)
+            events, partly = _at(trace, claim, scope), False
             if not events and (trace.incomplete or _decorates(scope, caller)):  # lost among the helpers of a long caller; a wrapper's own
                 trace, claims = self.walk(caller, way)
-                events = _at(trace, claim) if trace is not None else []
-            if not events and _held_at_change(trace, claim):
+                events, partly = _at(trace, claim, scope) if trace is not None else [], True
+            if not events and trace is not None and _held_at_change(trace, claim):
                 judged = True  # the write is beyond what is followed, the lock is not
                 continue
             if not events:
@@ -391,7 +398,7 @@ class _Run:
                 continue
             mine = [other for other in claims if other.rule == claim.rule and other.site.at is claim.site.at]
             if not mine:
-                judged = True
+                judged = judged or not partly or any(map(_holds, events))
                 continue
             if self.confirmed(claim, caller, depth + 1, way):
                 from noclobber.trace.questions.claims import Mark
@@ -407,7 +414,7 @@ class _Run:
     def inside(self, claim: Any) -> tuple:
         """The functions from the root down to the claim's write."""
         found: dict = {}
-        for site in (*(call[1] for call in claim.write.ctx.calls[1:]), claim.write.site):
+        for site in (*(call[1] for call in claim.write.ctx.calls[1:]), claim.write.site, *(mark.site for mark in claim.related)):
             module = self.ask.library.shown(site.path) if hasattr(site, "path") else None
             if module is not None and site.function in module.index.functions:
                 found[module.scope(site.function)] = None
@@ -416,7 +423,7 @@ class _Run:
     # --- places --------------------------------------------------------------------------------------------------------------
     def result(self, stats: dict) -> FileResult:
         findings = []
-        for claim, _ in sorted(self.claims.values(), key=lambda pair: pair[1]):
+        for claim, _, _ in sorted(self.claims.values(), key=lambda kept: kept[1]):
             try:
                 findings.append(self.finding(claim, self.census(claim)))
             except Exception as error:
@@ -487,12 +494,22 @@ class _Run:
         )
 
 
-def _at(trace: Any, claim: Any) -> list:
-    """The events at the place of the claim's write. Of a unit of work: the writes of that very change, for many objects are written at one flush."""
+def _at(trace: Any, claim: Any, scope: Any) -> list:
+    """The events at the place of the claim's write that are reached through a function. Of a unit of work: the writes of that very change, for
+    many objects are written at one flush."""
     if getattr(claim.write, "unit", False):
         changes = _changes(claim)
         return [event for event in trace.of("write") if event.unit and any(id(trace.events[n].site.at) in changes for n, _ in event.changes)]
-    return [event for event in trace.events if event.site.at is claim.write.site.at]
+    return [event for event in trace.events if event.site.at is claim.write.site.at and any(
+        site.path == scope.path and (site.function + ".").startswith(scope.qualname + ".")
+        for site in (event.site, *(call[1] for call in event.ctx.calls[1:] if hasattr(call[1], "function"))))]
+
+
+def _holds(event: Any) -> bool:
+    """Is anything held there that may guard? Where not every helper was entered, silence alone tells nothing."""
+    from noclobber.trace.questions.guards import GUARDS
+
+    return any(lock.kind in GUARDS for lock in event.ctx.held)
 
 
 def _changes(claim: Any) -> set:

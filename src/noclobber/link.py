@@ -751,6 +751,13 @@ class Ask:
                     found.append(module.scope(key))
         return list(dict.fromkeys(found))[:MAX_CALLERS]
 
+    def is_unused(self, scope: Scope) -> bool:
+        """A plain function of a module that the project names nowhere else: dead, or meant for others."""
+        if scope.cls is not None or scope.info.decorators or not isinstance(scope, Scope):
+            return False
+        home = scope.module
+        return len(re.findall(rf"\b{re.escape(scope.name)}\b", home.source.text)) < 2 and not any(module is not home for module in self._mentioning(scope.name))
+
     def _through_tables(self, home: Module, name: str, own: tuple) -> list:
         """Functions that say the name of a global table which holds the function: `HANDLERS = {"paid": on_paid}`."""
         found = []

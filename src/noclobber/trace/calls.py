@@ -15,6 +15,7 @@ from .evaluate import MUTATORS
 from .events import CallEvent, Lock, LockEvent, Suspend
 from .managers import OWN_ROWS
 from .objects import Dead, Obj, State, join_states
+from .spans import TRANSACTION
 from .values import CONST, NOTHING, UNKNOWN, Lit, Origin, Template, Value
 
 MAX_DEPTH = 6  # helpers walked into below one root
@@ -446,7 +447,8 @@ class Calls:
             self.escapes(state, value, "passed on")
         oid = self.object_id(node, "new")
         state.put(oid, Obj("new", fields=fields, new=True, cls=dotted, label=dotted.rsplit(".", 1)[-1]))
-        origins = frozenset().union(*(v.origins for v in args.all())) - {CONST} if args.all() else NOTHING
+        forms = {id(a.value) for name, a in args.keywords if name == "instance"}
+        origins = frozenset(_named(o) if id(v) in forms else o for v in args.all() for o in v.origins) - {CONST} if args.all() else NOTHING
         own = Origin("opaque", self.object_id_of(("value", id(node.at), self.frames[-1].calls)))
         flags = frozenset().union(*(v.flags for v in args.all())) & _RECEIVER_FLAGS if args.all() else NOTHING
         return self.values.make(origins | {own}, same=frozenset((own,)), objs=frozenset((oid,)), typ=dotted, flags=flags)
@@ -877,8 +879,9 @@ class Calls:
                     self.callback(value, node, state)
         own = Origin("opaque", self.object_id_of(("value", id(node.at), self.frames[-1].calls)))
         origins: set = {own}
+        forms = {id(a.value) for name, a in args.keywords if name == "instance"}
         for value in given:
-            origins |= {_weak(o) for o in self.deep(state, value)}
+            origins |= {_named(o) if id(value) in forms else _weak(o) for o in self.deep(state, value)}
         if method:
             mine = self.deep(state, receiver)
             if self.is_query_method(name):
@@ -972,7 +975,8 @@ class Calls:
             inner.keywords = [(k, a) for k, a in args.keywords if a.value is not func]
         later = state.copy()
         later.freed |= later.held
-        later.held, later.done = NOTHING, frozenset(mark for mark in later.done if mark[0] != "tx")
+        later.held = NOTHING
+        later.done = frozenset(mark for mark in later.done if mark[0] != TRANSACTION)
         saved = self.collectors, self.regions, self.handling, self.handling_writes
         self.collectors, self.regions, self.handling, self.handling_writes = [], [], [], []
         try:
@@ -1162,6 +1166,11 @@ def _is_function(value: Value) -> bool:
 def _weak(origin: Origin) -> Origin:
     """Through an opaque call: derived, but not in sight (DESIGN: as the argument of an opaque call a sibling field does not count)."""
     return origin if origin.path and origin.path[-1] in ("()", "(.)") else origin.at("()")
+
+
+def _named(origin: Origin) -> Origin:
+    """The row that a form is to change (`instance=order.address`): which one it is, not what it holds."""
+    return origin if origin.path and origin.path[-1] == "(.)" else origin.at("(.)")
 
 
 def _receiver_sub(node: Any) -> Any:

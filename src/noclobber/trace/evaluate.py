@@ -6,7 +6,7 @@ from typing import Any, Optional
 from . import ir
 from .events import Change
 from .objects import Dead, Obj, State, deep_origins, join_states, parts
-from .values import CONST, NOTHING, SERVER, UNKNOWN, Lit, Origin, Template, Value
+from .values import CONST, EXCEPT, NOT, NOTHING, SERVER, UNKNOWN, Lit, Origin, Template, Value, words_in
 
 #: Methods that change their receiver in place and put their arguments into it.
 MUTATORS = frozenset((
@@ -160,6 +160,34 @@ class Evaluator:
         steps = [f"[{i}]" for i in range(len(obj.fields))]
         return [obj.fields[s] for s in steps] if all(s in obj.fields for s in steps) else None
 
+    def words_among(self, value: Value, state: State) -> Optional[frozenset]:
+        """The texts that a list may hold which is built up of literals (`names.append("x")`); None: it may hold others."""
+        found: set = set()
+        for oid in value.objs:
+            obj = state.heap.get(oid)
+            if obj is None or obj.kind not in ("tuple", "list"):
+                return None
+            for inner in (*obj.fields.values(), *([obj.elem] if obj.elem is not None else ())):
+                words = words_in(inner)
+                if words is None:
+                    return None
+                found |= words
+        return frozenset(found) or None
+
+    def words_not_among(self, value: Value, state: State) -> frozenset:
+        """The texts that a list certainly does not hold: `set(names) - {"x"}`."""
+        found: Optional[frozenset] = None
+        for oid in value.objs:
+            obj = state.heap.get(oid)
+            inner = (*obj.fields.values(), *([obj.elem] if obj.elem is not None else ())) if obj is not None else ()
+            if obj is None or obj.kind not in ("tuple", "list") or any(EXCEPT not in part.flags and words_in(part) is None for part in inner):
+                return NOTHING
+            without = [frozenset(flag[len(NOT):] for flag in part.flags if flag.startswith(NOT)) for part in inner if EXCEPT in part.flags]
+            said = frozenset().union(*(words_in(part) for part in inner if EXCEPT not in part.flags))
+            here = frozenset.intersection(*without) - said if without else NOTHING
+            found = here if found is None else found & here
+        return found or NOTHING
+
     def member(self, value: Value, state: State) -> Value:
         """One value for any member of a container."""
         result: Optional[Value] = None
@@ -201,7 +229,16 @@ class Evaluator:
     def _attr(self, node: Any, state: State) -> Value:
         return self.attribute(self.eval(node.value, state), node.name, node, state)
 
+    def seen_object(self, value: Value, state: State) -> Value:
+        """The same value with the object that another function has made of it (`reset(order)`, then `order.total`)."""
+        if value.objs or value.ref is not None or len(value.same) != 1:
+            return value
+        (origin,) = value.same
+        oid = self.objects.get(("path", origin))
+        return self.values.replace(value, objs=frozenset((oid,))) if oid in state.heap else value
+
     def attribute(self, base: Value, name: str, node: Any, state: State) -> Value:
+        base = self.seen_object(base, state)
         if base.ref is not None:
             found = self.static_attribute(base, name, node, state)
             if found is not None:
@@ -406,6 +443,8 @@ class Evaluator:
             return self.path(left, "/", right)
         if op == "%" and _is_text(left):
             return self.percent_format(left, right, state)
+        if op == "-" and left.objs and self.words_among(right, state):
+            return self.without(left, self.words_among(right, state), node, state)
         if op == "|" and (left.objs or right.objs):
             return self.merged(left, right, node, state)
         if op == "+" and (left.objs or right.objs) and (self.known_items(left, state) is not None or self.known_items(right, state) is not None
@@ -432,6 +471,21 @@ class Evaluator:
     @staticmethod
     def _is_list(value: Value, state: State) -> bool:
         return any(state.heap[oid].kind in ("list", "tuple") for oid in value.objs if oid in state.heap)
+
+    def without(self, left: Value, words: frozenset, node: Any, state: State) -> Value:
+        """`set(names) - {"a", "b"}`."""
+        known = self.words_among(left, state)
+        if known is not None:
+            return self.container(node, "list", state, {}, self._one_word(known - words))
+        member = self.member(left, state)
+        return self.container(node, "list", state, {}, self.values.replace(member, flags=member.flags | {EXCEPT} | {NOT + word for word in words}))
+
+    def _one_word(self, words: frozenset) -> Optional[Value]:
+        result: Optional[Value] = None
+        for word in sorted(words):
+            value = self.values.const(word)
+            result = value if result is None else self.values.join(result, value)
+        return result
 
     def merged(self, left: Value, right: Value, node: Any, state: State) -> Value:
         """`a | b`, `a + b` of containers: a new container with the members of both."""
@@ -835,7 +889,7 @@ class Evaluator:
                 return
             if obj.kind in ("row", "path", "part", "instance") and obj.origin is not None:
                 if event is None:
-                    event = self.event(Change, node, state, path, obj=oid, field=path, value=self.referred(state, value), op=op,
+                    event = self.event(Change, node, state, path, obj=oid, field=path, value=self.referred(state, value, obj, path), op=op,
                                        base=frozenset((obj.origin, Origin("read", obj.read))) if obj.read is not None and obj.kind != "part"
                                        else frozenset((obj.origin,)), row=obj.read, detached=obj.detached,
                                    formed=op == "assign" and _is_formed(getattr(node, "value", None)))
@@ -853,10 +907,16 @@ class Evaluator:
                 event.value = self.values.replace(event.value, origins=event.value.origins | {obj.origin})
             path = (step,) + path
 
-    def referred(self, state: State, value: Value) -> Value:
+    def referred(self, state: State, value: Value, owner: Obj, path: tuple) -> Value:
         """What a field holds now. Another row is only referred to: what is in it is not written."""
         objs = [state.heap[oid] for oid in value.objs if oid in state.heap]
-        if objs and all(obj.kind in ("row", "new") or obj.kind == "instance" and self.orm_of_class(obj.cls) is not None or obj.kind in ("path", "part") and obj.model is not None for obj in objs):
+        rows = [obj.kind == "row" or obj.kind == "instance" and self.orm_of_class(obj.cls) is not None or obj.kind in ("path", "part") and obj.model is not None for obj in objs]
+        if len(path) == 1:
+            cls = self.model_class(owner)
+            known = any(row and (obj.kind not in ("path", "part") or obj.model[1] is not None) for row, obj in zip(rows, objs))
+            if known or cls is not None and cls.field_call(path[0]) is not None and self.is_relation_field(cls, path[0]):
+                value = self.values.replace(value, flags=value.flags | {"reference"})
+        if objs and all(row or obj.kind == "new" for row, obj in zip(rows, objs)):
             return value
         return self.flat(state, value)
 

@@ -153,15 +153,16 @@ class Write(Event):
     writes that are certainly refused where it is sent; leaves: the parts of a structured payload; call: the method or HTTP verb; offers: the store's
     entry has a call with a precondition; fallbacks: of self_columns those that only stay as they are where nothing new is given (COALESCE(:new, column));
     save_help: how only the changed columns are written; handled: an error that tells of a duplicate is caught around it; unique: does the class declare
-    a unique constraint (None: not known)?; keys: columns of its primary key, where the class tells; session: Value of the session that was given it, or None;
+    a unique constraint (None: not known)?; unique_columns: the columns of each, where they are known; keys: columns of its primary key, where the class tells; session: Value of the session that was given it, or None;
     others: its condition leaves one row out (`id != :this`); owed: by a unit of work that its owner commits, out of sight; kept: a version that other code compares and that this write leaves as it is; kept_how:
-    'around', 'compared' or 'lease' (a takeover); tells: the part of the result that alone tells of a refusal (`[0]`), '' where any may; model: the class of the project whose row it is, or None.
+    'around', 'compared' or 'lease' (a takeover); tells: the part of the result that alone tells of a refusal (`[0]`), '' where any may; model: the class of the project whose row it is, or None;
+    directed: the call says which database it goes to.
     """
 
     __slots__ = ("record", "verb", "payload", "columns", "preconditions", "outcome", "conflict", "changes", "full", "entry", "unit",
                  "base", "doubts", "commit", "open_where", "self_columns", "text", "conflict_handled", "help", "lock_help", "role", "refused", "leaves", "call", "offers",
                  "fallbacks", "save_help", "handled", "unique", "kept", "kept_how", "tells", "model",
-                 "session", "others", "keys", "owed")
+                 "session", "others", "keys", "owed", "directed", "unique_columns")
     kind = "write"
 
     def __init__(self, n: int, site: Site, ctx: Context) -> None:
@@ -175,6 +176,8 @@ class Write(Event):
         self.unique: Optional[bool] = None
         self.model: Any = None
         self.session: Optional[Value] = None
+        self.directed = False
+        self.unique_columns: tuple = ()
 
     @property
     def conditional(self) -> bool:
@@ -289,14 +292,16 @@ class Pending(Event):
 
 
 class Begin(Event):
-    """passed: numbers of the writes, effects and pauses of the paths that leave this transaction well."""
+    """passed: numbers of the writes, effects and pauses of the paths that leave this transaction well; alias: words for the database that it
+    is of, where that is certainly another one than the default ('replica')."""
 
-    __slots__ = ("label", "passed")
+    __slots__ = ("label", "passed", "alias")
     kind = "begin"
 
     def __init__(self, n: int, site: Site, ctx: Context) -> None:
         super().__init__(n, site, ctx)
         self.passed: frozenset = NOTHING
+        self.alias = ""
 
     def describe(self) -> str:
         return self.label

@@ -6,6 +6,7 @@ from typing import Any, Optional
 
 from .events import Precondition, Read
 from .objects import Obj, State
+from .uniques import unique_groups
 from .values import NOTHING, SERVER, Origin, Query, Value
 
 _BEGINNING = frozenset(("filter", "lock", "load", "many", "scalar", "check_exists", "set_write", "create", "upsert", "result", "persist", "chain"))
@@ -110,7 +111,7 @@ class Models:
                 call = base.field_call(name)
                 if call is not None and (call[2].get("unique") == "True" or any("unique=True" in text for text in (*call[1], *call[2].values())) or "unique_with" in call[2] or call[0].rsplit(".", 1)[-1] == "OneToOneField"):
                     return True
-        for name in entry.fields.get("unique_in", ()) or () if entry is not None else ():
+        for name in self.unique_bodies(entry):
             text = cls.nested_text(name) + cls.text_of(name)
             if any(word in text for word in ("UniqueConstraint", "unique_together", "unique=True", "'unique'", '"unique"', "True)", "unique = True")):
                 return True
@@ -126,6 +127,18 @@ class Models:
                 if call is not None and (call[2].get("primary_key") == "True" or any("primary_key=True" in text for text in (*call[1], *call[2].values()))):
                     found.add(name)
         return frozenset(found)
+
+    def unique_bodies(self, entry: Any) -> tuple:
+        """Names in a class body that declare unique constraints; of every ORM for a class whose base was not found."""
+        entries = (entry,) if entry is not None else self.vocabulary.entries("orm")
+        return tuple(dict.fromkeys(name for found in entries for name in found.fields.get("unique_in", ()) or ()))
+
+    def note_unique(self, event: Any, entity: Optional[Value]) -> None:
+        """What refuses a second row like the one that is created."""
+        event.unique = self.unique_of(entity)
+        cls = self.class_of(entity)
+        if cls is not None and event.unique:
+            event.unique_columns = unique_groups(cls, self.unique_bodies(self.orm_of_class(cls)))
 
     # --- relations of a row ------------------------------------------------------------------------------------------------------
     def relation_model(self, obj: Obj, name: str, typ: Optional[str]) -> Any:

@@ -3,6 +3,7 @@ from __future__ import annotations
 
 from typing import Any, Optional
 
+from . import ir
 from .builders import Builders
 from .events import Expire, Lock, LockEvent, LockQuery, Pending, Precondition, Read, Record
 from .models import Models, packages_of
@@ -462,11 +463,13 @@ class Orm(Models, Builders):
         columns += tuple(("@owner", value) for column, _, value in receiver.query.filters if column == "@owner")
         self.write(node, state, record=self.query_record(receiver, state), verb="create", payload=payload, spec=spec, columns=columns)
         event = self.index[("write", id(self.site(node).at), self.frames[-1].calls, 0)]
-        event.unique, event.keys = self.unique_of(entity), self.keys_of(self.class_of(entity))
+        self.note_unique(event, entity)
+        event.keys = self.keys_of(self.class_of(entity))
         event.handled = event.handled or any(k == "ignore_conflicts" and a.value.literal is True for k, a in args.keywords)
         oid = self.object_id(node, "new")
         state.put(oid, Obj("new", fields=fields, new=True, cls=entity.dotted if entity is not None else None, model=(receiver.query.entry, entity)))
         own = Origin("opaque", self.object_id_of(("value", id(node.at), self.frames[-1].calls)))
+        event.base |= {own}
         value = self.values.make(frozenset((own,)), same=frozenset((own,)), objs=frozenset((oid,)))
         if spec.signature.last in ("create", "acreate"):
             return value
@@ -502,7 +505,7 @@ class Orm(Models, Builders):
         for _, value in self.given(bound, "columns"):
             known = self.known_items(value, state)
             if known is None:
-                return frozenset(("*",))
+                return self.words_among(value, state) or frozenset(("*", *(f"-{word}" for word in self.words_not_among(value, state))))
             names = [v.text if v.text is not None else v.ref[2] if v.ref is not None and v.ref[0] == "column" else None for v in known]
             return frozenset(n for n in names if n is not None) if all(n is not None for n in names) else frozenset(("*",))
         return None
@@ -831,11 +834,31 @@ class Orm(Models, Builders):
         key = (("pk", self.values.origin(obj.origin.at("pk"))),) if obj.origin is not None else ()
         return Record("orm", entry.id, table, key, oid, label)
 
+    def is_composite(self, obj: Obj, name: str, columns: frozenset) -> bool:
+        """`order.total = Money(…)`, saved as `total_amount` and `total_currency`: an attribute that several columns stand behind."""
+        if not any(column.startswith(name + "_") for column in columns):
+            return False
+        cls = self.model_class(obj)
+        call = cls.field_call(name) if cls is not None else None
+        entry = self.orm_of_class(cls) if cls is not None else None
+        return call is None or entry is None or packages_of(entry).isdisjoint({call[0].partition(".")[0]})
+
+    def row_label(self, label: str, obj: Obj, node: Any) -> str:
+        """What a finding calls a saved row: its class, else the variable that it is saved through, not the helper or relation it came from."""
+        if label[:1].isupper():
+            return label
+        cls = self.model_class(obj)
+        if cls is not None:
+            return cls.name
+        receiver = node.func.value if isinstance(node, ir.Call) and isinstance(node.func, ir.Attr) else None
+        return receiver.id if isinstance(receiver, ir.Name) and receiver.id not in ("self", "cls") else label
+
     def persist_object(self, oid: int, entry: Any, spec: Any, node: Any, state: State, columns: Optional[frozenset], doubt: str,
                        unit: bool = False, commit: Optional[int] = None, extra: Any = 0, bound: Any = None) -> Value:
         """The object's changed fields go to its row."""
         obj = state.heap[oid]
         record = self.object_record(oid, obj, entry, state)
+        record = record._replace(label=self.row_label(record.label, obj, node))
         if obj.new or obj.kind == "new" or self.is_copy(obj, bound):
             return self.create_object(oid, obj, record, spec, node, state)
         own = [(path, n) for path, n in obj.pending if not path[0].startswith(("[", "_", "<*"))
@@ -843,7 +866,9 @@ class Orm(Models, Builders):
         if entry.fields.get("item_changes"):
             own = [(path, n) for path, n in own if not self.writes_item_alone(path, self.trace.events[n])]
         if columns is not None and "*" not in columns:
-            own = [(path, n) for path, n in own if path[0] in columns]
+            own = [(path, n) for path, n in own if path[0] in columns or self.is_composite(obj, path[0], columns)]
+        elif columns is not None:
+            own = [(path, n) for path, n in own if f"-{path[0]}" not in columns]
         changes = frozenset((n, path) for path, n in own)
         fields = {path[0] for path, _ in own}
         payload = self.values.derived([self.trace.events[n].value for n, _ in sorted(changes)] or [self.values.const(None)])
@@ -882,7 +907,11 @@ class Orm(Models, Builders):
         value = self.write(node, state, record=record, verb="create", payload=payload, spec=spec, columns=tuple(own.items()), extra=("new", oid))
         event = self.index[("write", id(self.site(node).at), self.frames[-1].calls, ("new", oid))]
         cls = self.model_class(obj)
-        event.unique, event.keys = self.unique_of(self.class_value(cls)) if cls is not None else None, self.keys_of(cls)
+        if cls is not None:
+            self.note_unique(event, self.class_value(cls))
+        if obj.origin is not None:
+            event.base |= {obj.origin}
+        event.keys = self.keys_of(cls)
         return value
 
     @staticmethod

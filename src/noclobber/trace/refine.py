@@ -10,6 +10,7 @@ from .causes import root_of
 from .events import Test, Trace
 from .mixing import NOT_ASKED, Mixing, joined_codes
 from .objects import Dead, Obj, State, join_states
+from .spans import OPEN, TRANSACTION
 from .values import CONST, NOTHING, NOT_LITERAL, UNKNOWN, Lit, Origin, Value
 from .verdicts import Verdicts
 
@@ -21,7 +22,7 @@ _REFUSALS = frozenset(("rejected", "[rejected]", "! [rejected]", "non-fast-forwa
 #: Exit codes: zero is success.
 _EXIT_STEPS = frozenset(("returncode", "exit_code", "exitcode", "exit_status", "wait()"))
 _BAD_STEPS = frozenset(("is_error", "is_client_error"))
-_TESTABLE = frozenset(("read", "param", "opaque", "item"))
+_TESTABLE = frozenset(("read", "param", "opaque", "item", "answer"))
 _ANY = frozenset(("Exception", "BaseException"))
 #: Methods of containers, texts and files: a call of one says nothing of the class.
 _CONTAINER_METHODS = frozenset(name for kind in (dict, list, set, str, bytes) for name in dir(kind)) | {"read", "write", "close", "open", "flush", "run", "execute", "save", "put", "send"}
@@ -112,6 +113,7 @@ class Refiner(Mixing, Verdicts):
             self._instance_test(ref[1], ref[2], yes, no)
         else:
             self._truth(value, yes, no)
+            return self._in_transaction(value, yes, no)
         return yes, no
 
     def note_test(self, value: Value, node: Any, state: State) -> Optional[int]:
@@ -178,16 +180,29 @@ class Refiner(Mixing, Verdicts):
             return
         for origin in value.same:
             steps = tuple(str(step) for step in origin.path[-2:])
-            cut = 2 if steps == ("_state", "adding") else 1 if steps[-1:] in (("pk",), ("id",)) else 0
+            adding = steps == ("_state", "adding")
+            cut = 2 if adding else 1 if steps[-1:] in (("pk",), ("id",)) else 0
             if not cut:
                 continue
             base = origin._replace(path=origin.path[:-cut])
             for oid, obj in list(branch.heap.items()):
-                if obj.origin == base and obj.kind in ("row", "path", "instance") and obj.read is None:
+                if obj.origin == base and obj.kind in ("row", "path", "part", "instance") and (adding or obj.read is None):
                     branch.put(oid, obj.but(new=True))
+
+    def _in_transaction(self, value: Value, yes: State, no: State) -> tuple:
+        """`if connection.in_atomic_block: on_commit(f)`, else at once: the branch without a transaction is not taken where one is open."""
+        steps = [str(o.path[-1] if str(o.path[-1]) != "()" or len(o.path) == 1 else o.path[-2]) for o in value.same if o.path]
+        asked = steps or ([value.name] if value.name else [])
+        if not asked or not all(self.vocabulary.match("in_transaction", step) for step in asked):
+            return yes, no
+        if any(lock.kind in OPEN and lock.scope == "block" for lock in no.held):
+            return yes, None
+        no.done = frozenset(mark for mark in no.done if mark[0] != TRANSACTION)
+        return yes, no
 
     def _truth(self, value: Value, yes: State, no: State) -> None:
         self._locked(value, yes, no)
+        self.skipped(value, yes, no)
         if any(str(o.path[-1]) == "adding" for o in value.same if o.path):
             self._made_here(value, yes)
         elif any(str(o.path[-1]) in ("pk", "id") for o in value.same if o.path):

@@ -12,7 +12,7 @@ from .objects import State
 from .values import Value
 
 #: Mark in `State.done`: ("tx", number of the event).
-_TX = "tx"
+TRANSACTION = "tx"
 #: Kinds of what an open transaction holds by itself.
 OPEN = frozenset(("atomic", "serializable", "unit", "begin"))
 
@@ -23,9 +23,9 @@ class Spans:
     def passes(self, event: Any, state: State) -> None:
         """Remember a write, an effect or a pause of this path, and which writes it has behind it that were not refused."""
         if event.kind != "write" or event.record.family == "http":
-            behind = frozenset(n for tag, n in state.done if tag == _TX) - state.lost
+            behind = frozenset(n for tag, n in state.done if tag == TRANSACTION) - state.lost
             self.trace.behind[event.n] = self.trace.behind.get(event.n, frozenset()) | behind
-        state.done |= {(_TX, event.n)}
+        state.done |= {(TRANSACTION, event.n)}
 
     def rows_written(self, event: Any, state: State) -> None:
         """A row that a transaction has written stays locked until its end, whatever its isolation level."""
@@ -37,7 +37,7 @@ class Spans:
 
     def span_ends(self, event: Any, state: State, well: bool = True, session: Optional[Value] = None) -> None:
         """The transaction ends here. event: its Begin or Commit; well: it was committed; session: whose it was, where that is known."""
-        marks = frozenset(mark for mark in state.done if mark[0] == _TX and not self.other_session(session, getattr(self.trace.events[mark[1]], "session", None)))
+        marks = frozenset(mark for mark in state.done if mark[0] == TRANSACTION and not self.other_session(session, getattr(self.trace.events[mark[1]], "session", None)))
         if not marks:
             return
         if well:

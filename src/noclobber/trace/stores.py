@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from typing import Any, Optional
 
+from . import ir
 from .accessors import Accessors
 from .batches import Batches
 from .blobs import Blobs, fits_only
@@ -532,6 +533,7 @@ class Stores(Accessors, Sessions, Dumps, Outcomes, Requests, Blobs, Files, Tags,
         state = of if of is not None else state
         event.preconditions = preconditions
         event.tells = shows[0].partition(" ")[0] if len(shows) == 1 and shows[0].startswith("[") else ""
+        event.directed = _is_directed(node)
         event.save_help = (spec.get("save_help") or "") if spec is not None else ""
         if verb == "create":
             event.handled = self.catches_duplicates()
@@ -700,3 +702,15 @@ _OPS: dict = {
     ("orm", "set_write"): Stores.op_set_write_function, ("orm", "upsert"): Stores.op_add,
     ("builder", "start"): Stores.op_start, ("builder", "conjunction"): Stores.op_conjunction, ("builder", "disjunction"): Stores.op_disjunction, ("tool", "register"): Tools.op_register, ("tool", "schema"): Tools.op_schema,
 }
+
+
+def _is_directed(node: Any) -> bool:
+    """`row.save(using="replica")`, `Row.objects.using("replica").update(…)`."""
+    while isinstance(node, (ir.Call, ir.Attr, ir.Await)):
+        if isinstance(node, ir.Call):
+            if any(arg.keyword == "using" for arg in node.args) or isinstance(node.func, ir.Attr) and node.func.name in ("using", "db_manager"):
+                return True
+            node = node.func
+        else:
+            node = node.value
+    return False

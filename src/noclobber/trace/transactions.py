@@ -156,7 +156,18 @@ class Transactions(KeyLocks):
         flags |= frozenset(f for _, value in bound.by_role.get("isolation", ()) if value.literal is True for f in ("serializable",))
         if any(value.literal is False for _, value in bound.by_role.get("precondition", ())):
             flags |= {"unchecked"}
+        alias = self.other_database(bound.by_name.get("using"))
+        if alias:
+            flags |= {ALIAS + alias}
         return self.values.make(NOTHING, ref=("transaction", spec, None), flags=flags)
+
+    @staticmethod
+    def other_database(value: Optional[Value]) -> str:
+        """Words for the database alias of `atomic(using="replica")`, where it is a constant and not the default's; '' otherwise."""
+        if value is None or any(o.kind not in ("const", "global") for o in value.origins):
+            return ""
+        words = value.text or value.dotted or value.name
+        return "" if not words or "default" in words.lower() else words
 
     def transaction_spec(self, dotted: str) -> Any:
         """The vocabulary's word for a context manager or decorator that is a transaction; None: it is none."""
@@ -234,6 +245,7 @@ class Transactions(KeyLocks):
                 event.lock = token = Lock(kind, event.n, "block")
             else:
                 event = self.event(Begin, decorator, entry, "decorator", label=spec.signature.last + "()" if spec is not None else "transaction")
+                event.alias = _alias_in(flags)
                 token = self.transaction_token(spec, event.n, flags)
             entry.held |= {token}
             held.append((token, spec, decorator))
@@ -349,6 +361,7 @@ class Transactions(KeyLocks):
                            entry: Any = None) -> Optional[State]:
         if token is None:
             event = self.event(Begin, expression, state, "with", label=spec.signature.last + "()" if spec is not None and hasattr(spec, "signature") else self.words(manager))
+            event.alias = _alias_in(manager.flags)
             token = self.transaction_token(spec if hasattr(spec, "entry") else None, event.n, manager.flags)
             state.held |= {token}
         bound = self.values.replace(manager, ref=None) if manager.typ else None
@@ -425,6 +438,13 @@ class Transactions(KeyLocks):
             if answer != "yes":
                 self.rethrow(raised, names, cause)
         return join_states(self.values, ends)
+
+
+ALIAS = "alias:"
+
+
+def _alias_in(flags: frozenset) -> str:
+    return next((flag[len(ALIAS):] for flag in sorted(flags) if flag.startswith(ALIAS)), "")
 
 
 #: Lines of a helper that only returns a transaction.

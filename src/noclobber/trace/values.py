@@ -150,6 +150,34 @@ class _NotLiteral:
 NOT_LITERAL = _NotLiteral()
 
 
+def _words_of(value: Value) -> frozenset:
+    """Flags that keep which texts a value may be, where it is one of several literals."""
+    text = value.text if type(value.shape) is Lit else None
+    return frozenset((WORD + text,)) if isinstance(text, str) and len(text) <= MAX_WORD else NOTHING
+
+
+def words_in(value: Value) -> Optional[frozenset]:
+    """The texts that a value made of literals may be; None: it may be something else."""
+    if type(value.shape) is Lit:
+        return frozenset((value.shape.value,)) if isinstance(value.shape.value, str) else None
+    if value.shape is not None or any(o.kind != "const" for o in value.origins):
+        return None
+    return frozenset(flag[len(WORD):] for flag in value.flags if flag.startswith(WORD))
+
+
+def _but(a: Value, b: Value) -> frozenset:
+    """Flags of a value that is one of two, where one of them is certainly not some text: of that the other must be certain, too."""
+    found = {flag for flag in a.flags | b.flags if not flag.startswith(NOT)}
+    for flag in a.flags | b.flags:
+        if flag.startswith(NOT) and all(flag in side.flags or flag[len(NOT):] not in (words_in(side) or (flag[len(NOT):],)) for side in (a, b)):
+            found.add(flag)
+    return frozenset(found)
+
+
+WORD, NOT, EXCEPT = "word:", "not:", "except"
+MAX_WORD = 60
+
+
 def _one_of(a: Value, b: Value) -> Optional[tuple]:
     """The ref of a value that is one of several functions: `HANDLERS[event]`; None: it is something else."""
     if a.ref is None or b.ref is None or not {a.ref[0], b.ref[0]} <= _CALLABLE:
@@ -249,7 +277,7 @@ class Values:
             typ=a.typ if a.typ == b.typ else (a.typ or b.typ if not (a.typ and b.typ) else None),
             ref=a.ref if a.ref == b.ref else _one_of(a, b),
             query=self._join_query(a.query, b.query),
-            flags=a.flags | b.flags | (_TEXT if type(a.shape) is Template or type(b.shape) is Template else NOTHING),
+            flags=(a.flags | b.flags if EXCEPT not in a.flags and EXCEPT not in b.flags else _but(a, b)) | (NOTHING if a.shape == b.shape else _words_of(a) | _words_of(b)) | (_TEXT if type(a.shape) is Template or type(b.shape) is Template else NOTHING),
             name=a.name if a.name == b.name else "",
         )
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 from typing import Any
 
 from .objects import State
+from .spans import TRANSACTION
 from .values import NOT_LITERAL, Origin, Value
 
 WON, LOST, NEITHER = "won", "lost", "neither"
@@ -38,7 +39,29 @@ class Verdicts:
             self.answers[step] = {answer: next(iter(verdicts)) for answer, verdicts in by_answer.items()}
             origin = Origin("outcome", n, (step,))
             result = self.values.replace(result, origins=result.origins | {origin}, incr=result.incr | {origin})
-        return result
+        return self.with_past(result, frame, node)
+
+    def with_past(self, result: Value, frame: Any, node: Any) -> Value:
+        """The joined result with an origin that tells which effects and pauses of the call cannot have been where it gives a certain answer."""
+        passed: dict = {}
+        for state, value in frame.returns:
+            passed.setdefault(_answer(value), set()).update(n for tag, n in state.done if tag == TRANSACTION and n > frame.first)
+        every = set().union(*passed.values())
+        if len(passed) < 2 or all(every == own for own in passed.values()):
+            return result
+        step = f"@{self.object_id_of(('past', id(node.at), self.frames[-1].calls))}"
+        self.answers[step] = {answer: frozenset(every - own) for answer, own in passed.items()}
+        origin = Origin("answer", frame.first, (step,))
+        return self.values.replace(result, origins=result.origins | {origin}, incr=result.incr | {origin})
+
+    def skipped(self, value: Value, yes: State, no: State) -> None:
+        """`if send(order): … else: …`: what the call did before one of its answers did not happen where it gave another."""
+        for origin in value.incr:
+            if origin.kind == "answer":
+                told = self.answers[origin.path[-1]]
+                for branch, truth in ((yes, True), (no, False)):
+                    skips = [ns for answer, ns in told.items() if answer is _OTHER or bool(answer[1]) is truth]
+                    branch.control |= {Origin("skipped", n) for n in (frozenset.intersection(*skips) if skips else ())}
 
     def answer_truth(self, origin: Origin, yes: State, no: State) -> None:
         """`if answer:`: what either branch means for the write."""

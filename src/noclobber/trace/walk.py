@@ -136,7 +136,8 @@ class Walker(Evaluator, Calls, Stores, TimeLimits, Tools, Swallows, Refiner, Cau
         self.trace.entry = self.entry_point(root)
         info = getattr(root, "info", None)
         self.trace.route = info is not None and any(self.vocabulary.match("route_decorator", text.split("(")[0]) for text in info.decorators if "." in text)
-        spent = self.shared.get("steps", 0)
+        account = "steps sought" if self.sought else "steps"  # who looks for one callee has steps of his own
+        spent = self.shared.get(account, 0)
         first = self.steps = 0 if spent < FILE_STEPS else ENTERING_STEPS - LATE_STEPS
         state = State()
         frame = Frame(root, root.excerpt(), root.qualname, ())
@@ -154,7 +155,7 @@ class Walker(Evaluator, Calls, Stores, TimeLimits, Tools, Swallows, Refiner, Cau
             self.walk_returned(frame)
         finally:
             self.frames.pop()
-            self.shared["steps"] = spent + self.steps - first
+            self.shared[account] = spent + self.steps - first
         return self.trace
 
     def entry_point(self, root: Any) -> str:

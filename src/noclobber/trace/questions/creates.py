@@ -110,8 +110,17 @@ def _looked_for(trace: Trace, write: Write) -> Optional[Create]:
                     found.append(("exists", reads[origin.n]))
     for how, read in sorted(found, key=lambda pair: -pair[1].n):
         if not _guarded(trace, read, write) and _concerns(read, write):
-            return Create(how, write, read, write.record.label, "", _doubts(read, write), bool(write.unique) or how == "exists" and _by_primary_key(read, write))
+            return Create(how, write, read, write.record.label, "", _doubts(read, write), _refuses_second(write, read, how) or how == "exists" and _by_primary_key(read, write))
     return None
+
+
+def _refuses_second(write: Write, read: Read, how: str) -> bool:
+    """Does a unique constraint cover what was looked for? Where its columns are not known, any counts."""
+    if not write.unique or how != "exists" or not write.unique_columns:
+        return bool(write.unique)
+    columns = {column.removesuffix(" in").split("__")[0].removesuffix("_id") for column, _ in (*read.record.key, *((c, v) for c, _, v in read.filters))}
+    owner = "@owner" in columns  # `project.checks.filter(slug=slug)`: the name of the foreign key is not said
+    return any(len({name.removesuffix("_id") for name in group} - columns) <= owner for group in write.unique_columns)
 
 
 def _by_primary_key(read: Read, write: Write) -> bool:

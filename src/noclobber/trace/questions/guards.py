@@ -91,8 +91,21 @@ def guard_between(trace: Trace, read: Read, write: Event, change: Optional[Event
         if lock.kind == "optimistic" and lock.record is not None and same_record(lock.record, read.record) == NO:
             continue  # WATCH of another key
         return lock
+    new = _made_before(trace, read, write)
+    if new is not None:
+        return new
     if read.lock is not None and read.lock.kind in GUARDS and read.lock not in write.ctx.freed and (change is None or read.lock not in change.ctx.freed):
         return read.lock  # taken with the read, wherever that was reached, and never given back
+    return None
+
+
+def _made_before(trace: Trace, read: Read, write: Event) -> Optional[Lock]:
+    """The transaction in which the row was created that is read again by its key: until it is committed nobody else sees it."""
+    keys = {origin._replace(path=origin.path[:-1]) for column, value in read.record.key if column in ("pk", "id") for origin in value.same
+            if origin.path and str(origin.path[-1]) in ("pk", "id")}
+    for event in trace.events[:read.n] if keys else ():
+        if isinstance(event, Write) and event.verb == "create" and keys & event.base:
+            return next((lock for lock in event.ctx.held & read.ctx.held & write.ctx.held if lock.kind in ("atomic", "serializable", "unit")), None)
     return None
 
 

@@ -2,7 +2,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Iterator, Optional
+from typing import Callable, Iterator, Optional
 
 from ..events import Change, Event, Read, Site, Trace, Write
 from ..records import MAYBE, NO
@@ -72,10 +72,10 @@ def _derived(trace: Trace, write: Write, change: Change, path: tuple) -> Optiona
     if in_own_method(change) or normalising(trace, write, change):
         return None
     others = copies(trace, write, change, change.value.origins)
-    kind, base = _kind_of(change, path, write.base), None
+    kind, base = _kind_of(change, path, write.base, trace.match), None
     if kind is None:
         for base in others:
-            kind = _kind_of(change, path, frozenset((base,)))
+            kind = _kind_of(change, path, frozenset((base,)), trace.match)
             if kind is not None:
                 break
         else:
@@ -141,10 +141,12 @@ def normalising(trace: Trace, write: Write, change: Change) -> bool:
     return any(event.objs and change.obj in event.objs and event.n > change.n and event.ctx.calls == change.ctx.calls for event in trace.of("pending"))
 
 
-def _kind_of(change: Change, path: tuple, bases: frozenset) -> Optional[str]:
+def _kind_of(change: Change, path: tuple, bases: frozenset, match: Callable[[str, str], bool]) -> Optional[str]:
     """increment: the field is its own old value plus or minus something; derived: computed from this row in sight; else None."""
     field = path[0]
     value = change.value
+    if len(path) == 1 and "reference" in value.flags:
+        return None  # the id of another row is written, whatever that row was made of
     plain = "no number" not in value.flags and not any(step.startswith("[") for step in path[1:])
     for base in bases:
         old = base
@@ -164,7 +166,7 @@ def _kind_of(change: Change, path: tuple, bases: frozenset) -> Optional[str]:
                 if opaque and len(rest) > 2 or rest[-1] == "(.)":
                     continue  # an id inside it was given to some call: what came back is not made of the field
                 return "derived"
-            if opaque or len(path) > 1 or step in _IDENTITY or step.endswith(("_id", "()")) or step == "…" or step.isupper() or step.startswith("_"):
+            if opaque or len(path) > 1 or step in _IDENTITY or step.endswith(("_id", "()")) or step == "…" or step.isupper() or step.startswith("_") or match("set_once_column", step):
                 continue
             if all(str(part).startswith("[") for part in rest[1:]):
                 return "derived"  # a sibling column; `self.rule.date` is another record's
@@ -189,6 +191,8 @@ def derived_updates(trace: Trace) -> Iterator[Derived]:
                 if answer == NO or guard_between(trace, read, write) is not None or str(origin.path[0]) in _IDENTITY:
                     continue
                 own = column_of(trace, origin) == column
+                if not own and trace.match("set_once_column", column_of(trace, origin) or ""):
+                    continue
                 if unchanged_under_lock(trace, (Origin("read", read.n),), write):
                     continue
                 if own and origin in value.same:

@@ -57,7 +57,7 @@ def _matters(trace: Trace, write: Write, precondition: Precondition) -> bool:
 def _fills(trace: Trace, write: Write, precondition: Precondition) -> bool:
     """`if row.due is None: filter(pk=row.pk, due=row.due).update(due=…)`: who is late finds it filled, and nothing else is lost."""
     column = precondition.column
-    if trace.match("state_column", column) or any(o.kind == "param" and o.n != "self" for o in write.payload.origins) or relies_on(trace, write):
+    if trace.match("state_column", column) or any(o.kind == "param" and o.n != "self" for o in write.payload.origins) or relies_on(trace, write, one_round=True):
         return False
     bases = {origin._replace(path=origin.path[:-1]) for origin in precondition.value.same if origin.path}
     return any(tested.column == column and (tested.op == "empty" or tested.op in ("is", "==") and tested.right is not None and tested.right.is_none)

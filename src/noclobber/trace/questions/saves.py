@@ -8,7 +8,7 @@ from ..events import Event, Read, Site, Trace, Write
 from .guards import GUARDS, anchor, guard_between
 from .locks import loaded_by
 from .objects import in_own_method
-from .tests import unchanged_under_lock
+from .tests import on_one_way, unchanged_under_lock
 
 MAX_CHANGED = 2  # columns; who changes more means the row as a whole
 _REMOTE = frozenset(("http", "model", "remote", "email", "payment", "sms", "chat"))
@@ -50,17 +50,6 @@ def full_saves(trace: Trace) -> Iterator[FullSave]:
         first = read.n if read is not None else -1
         between = next((event for event in trace.events[first + 1:write.n] if _waits(event) and on_one_way(event, write)), None)
         yield FullSave(write, fields, anchor(write, changes[0]), read, between, frozenset(("process-lock",)) if any(lock.kind == "process" for lock in write.ctx.held) else frozenset())
-
-
-def on_one_way(event: Event, write: Event) -> bool:
-    """Can both happen in one run? Not where the one needs a test's true branch and the other its false one."""
-    mine = {(o.n, o.path) for o in event.ctx.control if o.kind == "test"}
-    other = {(o.n, o.path) for o in write.ctx.control if o.kind == "test"}
-    for n, branch in mine:
-        against = (n, ("no",) if branch == ("yes",) else ("yes",))
-        if against in other and against not in mine and (n, branch) not in other:
-            return False
-    return True
 
 
 def _waits(event: Event) -> bool:

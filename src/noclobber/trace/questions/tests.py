@@ -44,6 +44,19 @@ def tests_before(trace: Trace, *events: Event) -> Iterator[tuple[Test, str]]:
                     yield test, origin.path[0]
 
 
+def on_one_way(event: Event, write: Event) -> bool:
+    """Can both happen in one run? Not where the one needs a test's true branch and the other its false one, or a helper says that it was not done."""
+    if any(o.kind == "skipped" and o.n == event.n for o in write.ctx.control):
+        return False
+    mine = {(o.n, o.path) for o in event.ctx.control if o.kind == "test"}
+    other = {(o.n, o.path) for o in write.ctx.control if o.kind == "test"}
+    for n, branch in mine:
+        against = (n, ("no",) if branch == ("yes",) else ("yes",))
+        if against in other and against not in mine and (n, branch) not in other:
+            return False
+    return True
+
+
 def tests_of_field(trace: Trace, bases: Iterable[Origin], *events: Event) -> Iterator[Tested]:
     """Tests of a column of the record that `bases` are (Origin('read', n), Origin('param', 'order')), on the way to the events."""
     bases = frozenset(bases)

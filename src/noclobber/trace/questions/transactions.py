@@ -32,7 +32,7 @@ def early_effects(trace: Trace) -> Iterator[Early]:
             if not isinstance(effect, Effect) or effect.what not in LASTING or effect.key is not None or effect.n in said:
                 continue
             if isinstance(end, Begin):
-                own = [write for write in writes if _inside(end, write) and _inside(end, effect)]
+                own = [write for write in writes if _inside(end, write) and _inside(end, effect) and not (end.alias and isinstance(write, Write) and not write.directed)]
             else:
                 behind = trace.behind.get(effect.n, ())
                 own = [write for write in writes if write.n in behind or isinstance(write, Write) and write.unit and _first_step(trace, write) < effect.n < write.n]

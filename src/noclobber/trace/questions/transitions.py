@@ -123,6 +123,8 @@ def decides(trace: Trace, tested: Tested, column: str, value: Optional[Value], a
     changed = {str(path[0]) for _, path in write.changes} or {name for name, _ in write.columns or ()}
     if tested.column in changed or SERVER in value.origins:
         return None
+    if value.literal is True and match("dirty_column", column):
+        return None  # a mark that somebody looks at later; set once too often it costs a round
     # Another column, under a state: a plain state word counts, a flag hardly.
     flag = isinstance(tested.right.literal, bool)
     return frozenset(("other-column",)) if flag or tested.negative else frozenset()

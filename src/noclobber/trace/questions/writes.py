@@ -9,6 +9,7 @@ from ..values import Origin, Value
 from .claims import Mark
 from .guards import guard_between, reads_in, same
 from .retries import is_fallback
+from .tests import on_one_way, tests_before
 
 
 def blind_writes(trace: Trace, family: Iterable[str], verbs: Iterable[str]) -> Iterator[tuple[Write, Read, Origin, str]]:
@@ -37,7 +38,7 @@ def derived_writes(trace: Trace, family: Iterable[str], verbs: Iterable[str]) ->
                 if read.record.family not in families | {"orm", "sql"}:
                     continue
                 answer = same(trace, read, write)
-                if answer == NO:
+                if answer == NO or not origin.path and _missed(trace, read, write):
                     continue
                 if guard_between(trace, read, write) is not None:
                     best = None
@@ -50,6 +51,16 @@ def derived_writes(trace: Trace, family: Iterable[str], verbs: Iterable[str]) ->
             break
         if best is not None:
             yield write, best[1], best[2], best[3]
+
+
+def _missed(trace: Trace, read: Read, write: Write) -> bool:
+    """`if cached is None: … cache.set(key, made)`: nothing was there, so nothing that was read can be in what is written."""
+    for test, branch in tests_before(trace, write):
+        if any(origin.kind == "read" and origin.n == read.n and not origin.path for origin in test.left.same):
+            none = test.right is not None and test.right.is_none
+            if branch == "yes" and test.op in ("is", "==") and none or branch == "no" and (test.op == "truth" or test.op in ("is not", "!=") and none):
+                return True
+    return False
 
 
 def _is_new(trace: Trace, write: Write) -> bool:
@@ -70,15 +81,23 @@ def flow(trace: Trace, read: Read, write: Write) -> list:
     return marks[:3]
 
 
-def relies_on(trace: Trace, write: Write) -> bool:
-    """Does something after the write count on its having been accepted: an effect, another write, with nothing asked between?"""
+def relies_on(trace: Trace, write: Write, one_round: bool = False) -> bool:
+    """Does something after the write count on its having been accepted: an effect, another write, with nothing asked between?
+
+    one_round: in the function of the write, and not on the other branch of a test that leads to it: a caller's loop has begun another round.
+    """
+    depth = len(write.ctx.calls)
     for event in trace.events[write.n + 1:]:
+        if one_round and (event.ctx.calls[:depth] != write.ctx.calls or not on_one_way(event, write)):
+            continue
         if write.n in trace.unchecked and event.kind in ("effect", "write") and write.n not in event.ctx.unseen:
             continue  # no run comes from the write to this with its outcome still open
         if event.kind == "effect":
             return True
         if event.kind == "write" and event.n != write.n and event.verb != "append":
             return True
+        if one_round and event.kind == "call" and event.ctx.calls != write.ctx.calls:
+            continue
         if event.kind == "call" and any(o.kind == "read" or any(o in v.same for _, v in write.record.key) for o in event.value.origins):
             return True  # what was read with the row goes on as if it were ours
     return False
