@@ -237,7 +237,8 @@ class _Run:
             if callee.key == scope.key:
                 continue
             _, claims = self.walk(callee)
-            if any(other.site.at is claim.site.at or other.rule == claim.rule and other.record == claim.record for other in claims):
+            if any(other.rule == claim.rule and (other.site.at is claim.site.at or other.record == claim.record)
+                   or other.site.at is claim.site.at and other.record.rpartition(".")[2] == claim.record.rpartition(".")[2] for other in claims):
                 return False  # told there, once for the record
         mine = [site for site in calls if site.path == self.path and site.at is not None]
         if not mine:
