@@ -284,6 +284,8 @@ def test_explain_shows_the_fix(run, here):
     out = run("explain", "a.py:11").out
     assert "fix (unsafe): let the database compute `hits`, and save the changed fields only" in out
     assert 'models.F("hits") + 1' in out
+    (here / "a.py").write_text(DJANGO + "    return page.hits\n")
+    assert "no automatic fix: the new number is returned: only a row lock can give it" in run("explain", "a.py:11").out
 
 
 # --- files of all kinds -----------------------------------------------------------------------------------------------------------

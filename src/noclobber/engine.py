@@ -208,12 +208,12 @@ def processors() -> int:
 
 
 def fixes(item: Item, findings: Sequence[Any], data: bytes, workspace: Any) -> list[Any]:
-    """The verified finding.Fix or None of each finding of one file, whose content is `data`; in their order. What the findings already carry
-    (the linter's own rules) stays. Runs on the caller's stack: see `on_big_stack`."""
+    """The verified finding.Fix of each finding of one file, whose content is `data`, or the reason (str) why there is none; in their order. What the
+    findings already carry (the linter's own rules) stays. Runs on the caller's stack: see `on_big_stack`."""
     from noclobber.repair import fixes_for
 
     answers = fixes_for(data, item.result.path, item.config, findings, workspace)
-    return [finding.fix or (None if isinstance(answer, str) else answer) for finding, answer in zip(findings, answers)]
+    return [finding.fix or answer for finding, answer in zip(findings, answers)]
 
 
 def fixes_of(run: RunResult, findings: Sequence[Any], workspaces: Workspaces, stdin: bytes | None = None) -> list[Any]:
@@ -225,7 +225,7 @@ def fixes_of(run: RunResult, findings: Sequence[Any], workspaces: Workspaces, st
     for number, finding in enumerate(findings):
         if finding.name in SLUGS and finding.path in items:
             by_file.setdefault(finding.path, []).append(number)
-    answers = [finding.fix for finding in findings]
+    answers = [finding.fix or "" for finding in findings]
 
     def work() -> None:
         for path, numbers in by_file.items():

@@ -131,6 +131,7 @@ class Finding:
     values: tuple[tuple[str, str], ...] = ()  # names for the timeline's placeholders: record, value, read, write …
     census: str = ""
     fix: Fix | None = None
+    unfixed: str = ""  # why there is no fix although its rule has one
     write_text: str = ""
     # filled by verdict
     code: str = ""

@@ -129,8 +129,10 @@ def settle(
 
 
 def with_fixes(settled: Settled, fixes: Sequence[Any]) -> Settled:
-    """What is shown, with its fixes. `fixes`: finding.Fix or None of each of `settled.findings`."""
-    findings = tuple(replace(finding, fix=fix) if fix is not None else finding for finding, fix in zip(settled.findings, fixes))
+    """What is shown, with its fixes. `fixes`: of each of `settled.findings` the finding.Fix, or the reason (str) why there is none."""
+    findings = tuple(
+        replace(finding, unfixed=fix) if isinstance(fix, str) else replace(finding, fix=fix) for finding, fix in zip(settled.findings, fixes)
+    )
     summary = settled.summary
     summary.fixable = sum(f.fix is not None and f.fix.applicability == "safe" for f in findings)
     summary.unsafe_fixable = sum(f.fix is not None and f.fix.applicability == "unsafe" for f in findings)

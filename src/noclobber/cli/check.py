@@ -216,7 +216,8 @@ def run(arguments: list[str], command: str = "check") -> int:
             run = engine.run(paths, resolver, jobs=jobs, workspaces=workspaces)
             settled = settle(run.items, run.whole)
     buffer = None if stdin is None else fixed[0].data if fixed else stdin[0]
-    settled = verdict.with_fixes(settled, engine.fixes_of(run, settled.findings, workspaces, buffer))
+    if options.quiet < 2:  # else nobody would see them
+        settled = verdict.with_fixes(settled, engine.fixes_of(run, settled.findings, workspaces, buffer))
     settled.errors += tuple(Failure("RMW009", path, 0, reason) for path, reason in run.missing)
     numbers = settled.summary
     numbers.failed += len(run.missing)

@@ -52,7 +52,7 @@ def fix_file(item: Any, data: bytes, shown: Callable[[Any], Sequence[Any]], work
     refused: set[str] = set()
     for _ in range(ROUNDS):
         findings = shown(done.item)
-        fixes = engine.fixes(done.item, findings, done.data, workspace)
+        fixes = [None if isinstance(fix, str) else fix for fix in engine.fixes(done.item, findings, done.data, workspace)]
         if not any(fixes):
             done.left = 0
             break

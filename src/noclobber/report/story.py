@@ -44,6 +44,8 @@ def story(finding: Any, page: Any, lines: Lines, understood: Sequence[str]) -> l
         if finding.fix.reason:
             rows += _text(f"unsafe because {finding.fix.reason}")
         rows += [[(f"  {line}", {"+": "info", "-": "error"}.get(line[:1], "dim"))] for line in change]
+    elif finding.unfixed:
+        rows += _text(f"no automatic fix: {finding.unfixed}")
     repair = page.sections.get("Use instead", "").strip() if page else ""
     if repair:
         rows.append([])
