@@ -990,3 +990,38 @@ async def invite(name: str) -> Member:
 ])
 def test_creates_that_are_not_exactly_that(head, body, reason):
     assert refusals(head + f"def ensure(name: str) -> Member:\n    member = Member.objects.filter(name=name).first()\n    {body}\n    return member\n", "check-then-create") == [reason]
+
+
+def test_a_save_that_may_create_the_row_is_left_as_it_is():
+    code = DJANGO + '''def store(pk, title):
+    if pk:
+        page = Page.objects.get(pk=pk)
+    else:
+        page = Page()
+        page.hits = 1
+    page.title = title
+    page.save()
+'''
+    assert refusals(code, "orm-full-save") == ["the same save may create the row, or save other changes"]
+
+
+def test_a_narrow_save_names_what_any_way_changes():
+    code = DJANGO + '''def store(pk, title, other):
+    page = Page.objects.get(pk=pk)
+    if other is not None:
+        page.rank = other
+    page.title = title
+    page.save()
+'''
+    assert changed_lines(code, after(code)) == '''\
+-     page.save()
++     page.save(update_fields=["rank", "title", "seen"])
+'''
+    dynamic = DJANGO + '''def patch(pk, title, data):
+    page = Page.objects.get(pk=pk)
+    for name, value in data.items():
+        setattr(page, name, value)
+    page.title = title
+    page.save()
+'''
+    assert refusals(dynamic, "orm-full-save") == ["which fields are changed does not show"]

@@ -273,7 +273,7 @@ class Job:
                     _dotted(small.names[0].name) if isinstance(small, cst.Import) else ""
                 package = named.partition(".")[0]
                 if package == top or stdlib and package in sys.stdlib_module_names and package != "__future__":
-                    if head or isinstance(small, cst.Import) or nearest is None:
+                    if nearest is None or (head or isinstance(small, cst.Import)) and (stdlib or named <= head):
                         nearest = statement
             elif isinstance(small, cst.Expr) and isinstance(small.value, (cst.SimpleString, cst.ConcatenatedString)):
                 behind = behind or statement

@@ -8,7 +8,7 @@ import libcst as cst
 from .checked import check_count
 from .edits import Refused
 from .job import Draft, Job, walk
-from .saves import saved_anyway
+from .saves import saved_anyway, updates_only
 from .tested import keyword_condition, refusal
 
 _REASON = "where somebody else was quicker nothing is written, and the function leaves as it does where the test fails; "
@@ -41,6 +41,7 @@ def _statement(job: Job, call: Any, tested: Any, message: str) -> Draft:
 def _save(job: Job, save: Any, tested: Any, message: str) -> Draft:
     """`obj.state = …; obj.save()`: the save becomes a statement with the test in its filter; the object keeps its new value."""
     sheet, write, cls = job.sheet, job.write, job.write.model
+    updates_only(job)
     rows = dict(row.partition(" -> ")[::2] for row in job.setting("update_where") or ())
     template = rows.get(save.func.attr.value)
     if not template:

@@ -5,7 +5,7 @@ import libcst as cst
 
 from .edits import Refused
 from .job import Draft, Job
-from .saves import narrow
+from .saves import narrow, updates_only
 
 
 def fix(job: Job) -> Draft:
@@ -13,6 +13,7 @@ def fix(job: Job) -> Draft:
     save = sheet.around(write.site.at, cst.Call)
     if save is None or write.site.excerpt is not sheet.excerpt or not isinstance(save.func, cst.Attribute):
         raise Refused("the object is saved in another function")
+    updates_only(job)
     fields = [str(path[0]) for _, path in sorted(write.changes)]
     if not fields:
         raise Refused("what was changed is not known")

@@ -14,7 +14,7 @@ from noclobber.trace.questions.objects import derived_fields
 from .edits import Refused
 from .follow import exclusive, in_return, is_own, later, mentions, root_of, runs_once_before
 from .job import Draft, Job, binds_loosely, is_number, terms, walk
-from .saves import narrow, saved_anyway
+from .saves import narrow, saved_anyway, updates_only
 from .steps import bounds
 from .tested import keyword_condition, refusal
 
@@ -162,6 +162,7 @@ def _active(job: Job, template: str) -> Draft:
     save = sheet.around(write.site.at, cst.Call)
     if save is None or not isinstance(save.func, cst.Attribute):
         raise Refused("the save is no plain call")
+    updates_only(job)
     found = _increments(job)
     if not found:
         raise Refused("the change is no plain statement")
@@ -251,6 +252,7 @@ def _call(job: Job, template: str) -> Draft:
     sheet, write, change = job.sheet, job.write, job.claim.change
     if write.site.excerpt is not sheet.excerpt or len(write.changes) != 1:
         raise Refused("the same save writes other changes, too")
+    updates_only(job)
     path = [str(step) for _, steps in write.changes for step in steps]
     found = Increment(job, change, path[-1])
     save = sheet.around(write.site.at, cst.Call)

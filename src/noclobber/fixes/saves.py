@@ -3,6 +3,8 @@ from __future__ import annotations
 
 from typing import Any, Sequence
 
+from .edits import Refused
+from .follow import mentions
 from .job import Job
 
 
@@ -11,6 +13,15 @@ def saved_anyway(job: Job, cls: Any) -> set:
     marks = [text.split("=") for text in job.setting("saved_anyway") or ()]
     calls = {name: base.field_call(name) for base in cls.mro() for name in base.info.assigns}
     return {name for name, call in calls.items() if call is not None and any(call[2].get(key) == value for key, value in marks)}
+
+
+def updates_only(job: Job) -> None:
+    """Raises Refused where the same call may also create a row, or save another object with other changes: an expression or a list of columns
+    would be wrong there."""
+    write = job.write
+    for other in job.trace.of("write"):
+        if other is not write and other.site.at is write.site.at and (other.verb == "create" or {path for _, path in other.changes} != {path for _, path in write.changes}):
+            raise Refused("the same save may create the row, or save other changes")
 
 
 def narrow(job: Job, save: Any, names: Sequence[str], dry: bool = False) -> str:
@@ -30,6 +41,12 @@ def narrow(job: Job, save: Any, names: Sequence[str], dry: bool = False) -> str:
         return "the class of the object is not found: its own save() may set more"
     if cls.method(save.func.attr.value) is not None or any(base not in bases for base in cls.library_bases()):
         return "the class, or one of its bases, has a save() of its own that may set more"
+    start = job.sheet.span(save)[0]
+    for mention in mentions(job, job.sheet.code(save.func.value), job.sheet.function(save)):
+        if mention.written and mention.attribute and mention.attribute not in names and mention.offset < start:
+            return "another field is changed before the save on some way"
+    if any(change.obj == job.write.record.obj and not str(change.field[0]).isidentifier() for change in job.trace.of("change") if change.field):
+        return "which fields are changed does not show"
     always = saved_anyway(job, cls)
     ordered = [*dict.fromkeys(names), *sorted(always - set(names))]
     if any(not name.isidentifier() for name in ordered):
