@@ -398,6 +398,87 @@ class SignupPostgres(SignupSqlite):
     store = stores.DjangoPostgres
 
 
+class PiecesSqlModel(Proof):
+    program, store = "stock_sqlmodel", stores.SqlModel
+    fix = "`Piece.count + pieces`"
+    asked = "5 and 10 pieces are added to 0"
+    before, after = Outcome(10), Outcome(15)
+
+    def setup(self) -> None:
+        self.module.Piece.metadata.create_all(self.at.engine)
+        session = self.at.session()
+        session.add(self.module.Piece(id=1))
+        session.commit()
+
+    def worker(self, number: int) -> Any:
+        session = self.at.session()
+        return lambda: self.module.add_pieces(session, 1, AMOUNTS[number])
+
+    def state(self) -> Any:
+        return self.at.session().get(self.module.Piece, 1).count
+
+
+class MeterTortoise(Proof):
+    program, store = "meter_tortoise", stores.Tortoise
+    fix = '`F("units") + units`, `update_fields`'
+    asked = "5 and 10 units are added to 0"
+    before, after = Outcome(10), Outcome(15)
+
+    def setup(self) -> None:
+        self.at.loop(self.module, lambda: self.module.Meter.create(id=1), schemas=True)
+
+    def worker(self, number: int) -> Any:
+        return lambda: self.at.loop(self.module, lambda: self.module.read_off(1, AMOUNTS[number]))
+
+    def state(self) -> Any:
+        return self.at.rows("SELECT units FROM meter")
+
+
+class TaskSqlite(Proof):
+    program, store = "task_sqlalchemy", stores.AlchemySqlite
+    fix = '`where(Task.state == "open")`, and the count is checked'
+    asked = "two take one task"
+    before, after = Outcome(("taken", "bob")), Outcome(("taken", "ann"), b="Taken")
+
+    def setup(self) -> None:
+        self.module.Base.metadata.create_all(self.at.engine)
+        session = self.at.session()
+        session.add(self.module.Task(id=1))
+        session.commit()
+
+    def worker(self, number: int) -> Any:
+        session = self.at.session()
+        return lambda: self.module.take(session, 1, NAMES[number])
+
+    def state(self) -> Any:
+        task = self.at.session().get(self.module.Task, 1)
+        return task.state, task.taker
+
+
+class TicketSqlite(Proof):
+    program, store = "ticket_core", stores.AlchemySqlite
+    fix = "the count is checked"
+    asked = "two set the title, both on version 1"
+    before, after = Outcome([("ann", 2)]), Outcome([("ann", 2)], b="RuntimeError")
+
+    def setup(self) -> None:
+        self.module.metadata.create_all(self.at.engine)
+        with self.at.engine.begin() as connection:
+            connection.execute(self.module.tickets.insert().values(id=1, title="", version=1))
+
+    def worker(self, number: int) -> Any:
+        connection = self.at.closing(self.at.engine.connect())
+        return lambda: self.module.retitle(connection, 1, NAMES[number], 1)
+
+    def state(self) -> Any:
+        with self.at.engine.connect() as connection:
+            return [tuple(row)[1:] for row in connection.execute(self.module.tickets.select())]
+
+
+class TicketPostgres(TicketSqlite):
+    store = stores.AlchemyPostgres
+
+
 # --- HTTP -----------------------------------------------------------------------------------------------------------------
 
 
@@ -519,6 +600,72 @@ class PlanDynamo(Proof):
         return item["steps"], int(item["version"])
 
 
+class FeaturesS3(Proof):
+    program, store = "features_s3", stores.S3
+    fix = "the read and the computation move into the loop"
+    asked = "two switch on a feature, and try again after a conflict"
+    before, after = Outcome({"ann": True}, b="Busy"), Outcome({"ann": True, "bob": True})
+
+    def setup(self) -> None:
+        self.at.client().put_object(Bucket="proof", Key="features", Body=b"{}")
+
+    def worker(self, number: int) -> Any:
+        return lambda: self.module.switch_on("proof", "features", NAMES[number])
+
+    def state(self) -> Any:
+        return json.loads(self.at.client().get_object(Bucket="proof", Key="features")["Body"].read())
+
+
+class SongPynamo(Proof):
+    program, store = "plays_pynamodb", stores.PynamoDb
+    fix = "`update(actions=[Song.plays.add(times)])`"
+    asked = "5 and 10 plays are added to 0"
+    before, after = Outcome(10), Outcome(15)
+
+    def setup(self) -> None:
+        self.at.create("title").put_item(Item={"title": "s", "plays": 0})
+        self.module.Song.get("s")  # the connection is made here, not in both workers at once
+
+    def worker(self, number: int) -> Any:
+        return lambda: self.module.played("s", AMOUNTS[number])
+
+    def state(self) -> Any:
+        return int(self.module.Song.get("s").plays)
+
+
+class TeamMongoEngine(Proof):
+    program, store = "score_mongoengine", stores.MongoEngine
+    fix = "`modify(inc__score=points)`"
+    asked = "5 and 10 points are added to 0"
+    before, after = Outcome(10), Outcome(15)
+
+    def setup(self) -> None:
+        self.module.Team(name="t", score=0).save()
+
+    def worker(self, number: int) -> Any:
+        return lambda: self.module.add_score("t", AMOUNTS[number])
+
+    def state(self) -> Any:
+        return self.module.Team.objects.get(name="t").score
+
+
+class NotesMongo(Proof):
+    program, store = "notes_mongo", stores.Mongo
+    fix = "the version joins the filter, and the count is checked"
+    asked = "two add a line to a note of version 1"
+    before, after = Outcome(("bob;", 2)), Outcome(("ann;", 2), b="RuntimeError")
+
+    def setup(self) -> None:
+        self.at.collection.insert_one({"_id": "n", "text": "", "version": 1})
+
+    def worker(self, number: int) -> Any:
+        return lambda: self.module.add_note(self.at.collection, "n", NAMES[number])
+
+    def state(self) -> Any:
+        found = self.at.collection.find_one({"_id": "n"})
+        return found["text"], found["version"]
+
+
 class ScoreMongo(Proof):
     program, store = "score_mongo", stores.Mongo
     fix = "`$inc`"
@@ -597,7 +744,7 @@ class JournalRedis(Proof):
 
 
 #: Proofs whose fix is not there yet: their test fails when it comes.
-WAITING = {BasketMongo, CounterDynamo, JournalRedis, PaymentHttp, PlanDynamo, TagsPostgres, TagsSqlite}
+WAITING = {BasketMongo, CounterDynamo, JournalRedis, NotesMongo, PaymentHttp, PlanDynamo, TagsPostgres, TagsSqlite, TaskSqlite}
 PROOFS = [
     kind for kind in list(globals().values()) if isinstance(kind, type) and issubclass(kind, Proof) and kind is not Proof and kind not in WAITING
 ]

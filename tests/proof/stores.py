@@ -6,6 +6,7 @@ raises servers.Missing where a library or a server is not there.
 
 from __future__ import annotations
 
+import asyncio
 import contextlib
 import importlib
 import importlib.metadata
@@ -239,6 +240,52 @@ class Peewee(Store):
         return f"SQLite {sqlite3.sqlite_version}, Peewee {version_of('peewee')}"
 
 
+class Tortoise(Sql):
+    """Tortoise. Each worker has an event loop and a context of its own."""
+
+    label = "Tortoise on SQLite"
+
+    def open(self) -> None:
+        library("aiosqlite")
+        self.tortoise = library("tortoise").Tortoise
+
+    def loop(self, program: Any, work: Callable[[], Any], schemas: bool = False) -> Any:
+        """Run a coroutine function with the program's models set up."""
+
+        async def run() -> Any:
+            await self.tortoise.init(db_url=f"sqlite://{self.folder / 'store.sqlite3'}", modules={"models": [program.__name__]})
+            try:
+                if schemas:
+                    await self.tortoise.generate_schemas()
+                return await work()
+            finally:
+                await self.tortoise.close_connections()
+
+        return asyncio.run(run())
+
+    def connect(self) -> sqlite3.Connection:
+        return self.closing(sqlite3.connect(self.folder / "store.sqlite3", check_same_thread=False))
+
+    def version(self) -> str:
+        return f"SQLite {sqlite3.sqlite_version}, Tortoise {version_of('tortoise-orm')}"
+
+
+class SqlModel(AlchemySqlite):
+    label = "SQLModel on SQLite"
+
+    def open(self) -> None:
+        base = library("sqlmodel").SQLModel  # one for all programs
+        base.metadata.clear()
+        base._sa_registry.dispose()
+        super().open()
+
+    def session(self) -> Any:
+        return self.closing(library("sqlmodel").Session(self.engine))
+
+    def version(self) -> str:
+        return f"{super().version()}, SQLModel {version_of('sqlmodel')}"
+
+
 class Web(Store):
     label = "a local HTTP server with ETags"
 
@@ -323,6 +370,30 @@ class Mongo(Store):
 
     def version(self) -> str:
         return f"mongomock {version_of('mongomock')}"
+
+
+class MongoEngine(Mongo):
+    label = "MongoEngine (mongomock)"
+
+    def open(self) -> None:
+        super().open()
+        library("mongoengine").disconnect()
+        library("mongoengine").connect("proof", mongo_client_class=library("mongomock").MongoClient, uuidRepresentation="standard")
+        self._closing.callback(library("mongoengine").disconnect)
+
+    def version(self) -> str:
+        return f"{super().version()}, MongoEngine {version_of('mongoengine')}"
+
+
+class PynamoDb(DynamoDb):
+    label = "PynamoDB (moto)"
+
+    def open(self) -> None:
+        library("pynamodb.models")
+        super().open()
+
+    def version(self) -> str:
+        return f"{super().version()}, PynamoDB {version_of('pynamodb')}"
 
 
 class Redis(Store):

@@ -1,4 +1,5 @@
 """The barrier itself: what it holds, in which order it lets go, and when it says that both workers met."""
+
 from __future__ import annotations
 
 import threading
