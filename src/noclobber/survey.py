@@ -128,7 +128,7 @@ class Survey:
             node = queue.pop()
             if node in fresh:
                 continue
-            if sight is not None and node[0] not in sight:
+            if node not in self._held or sight is not None and node[0] not in sight:  # of a module outside of what was read
                 fresh[node], known[node] = {}, 0
                 continue
             own = fresh[node] = self._edges[node]
