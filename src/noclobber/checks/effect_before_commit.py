@@ -7,10 +7,31 @@ from noclobber.trace.events import Begin, Trace
 from noclobber.trace.questions.claims import Claim, Mark
 from noclobber.trace.questions.effects import thing_of
 from noclobber.trace.questions.guards import anchor
+from noclobber.trace.questions.records_of_effects import unrecorded
 from noclobber.trace.questions.transactions import early_effects, label_of
 
 
 def check(trace: Trace) -> Iterator[Claim]:
+    said = set()
+    for claim in _before_commit(trace):
+        said.add(claim.write.n)
+        yield claim
+    for effect, write in unrecorded(trace):
+        if effect.n in said:
+            continue
+        thing, what = thing_of(effect), f"{effect.label}()"
+        yield Claim(
+            "effect-before-commit", effect.site, effect,
+            f"`{what}` is done before the write that records it, and that write may be refused: then the {thing} is out, and whoever comes next does it again",
+            related=[Mark("effect", effect.site, f"the {thing} goes out here"), Mark("write", write.site, f"`{write.record.label}` is written here, under a condition")],
+            record=what,
+            help=effect.help or f"write the intent first (a state that only one can set), then do it, then record that it is done; or send a key made of the decision, so that the {thing} is done once",
+            teach=f'disable = ["{effect.entry[1]}"]  # [tool.noclobber]: where none of its calls does harm when it is done twice',
+            values=(("value", what), ("changed", what), ("effect", what), ("write", what)),
+        )
+
+
+def _before_commit(trace: Trace) -> Iterator[Claim]:
     for effect, end, write in early_effects(trace):
         thing, what = thing_of(effect), f"{effect.label}()"
         site = anchor(effect, end)
