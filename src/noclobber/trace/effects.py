@@ -10,6 +10,10 @@ from .spans import Spans
 from .values import NOTHING, Origin, Value
 
 
+#: Answers after which nobody knows whether the request was done; 503 and 429 say that it was not.
+_FAILED = frozenset((500, 502, 504, 520, 522, 524))
+
+
 class Effects(Spans):
     """Mixin of Walker."""
 
@@ -88,6 +92,30 @@ class Effects(Spans):
         """The marks of a path on which these effects have failed: they are not done, but they were sent."""
         left = frozenset(mark for mark in done if mark[1] not in failed)
         return left | frozenset((mark[0], ("sent", mark[1])) for mark in done - left if isinstance(mark[0], int) and self.trace.events[mark[1]].kind == "effect")
+
+    def answered(self, value: Value, op: str, right: Optional[Value], yes: State, no: State) -> None:
+        """A test of the status that a request was answered with: where it says that the server has failed, nobody knows whether the request was done."""
+        for origin in value.same:
+            effect = self.trace.events[origin.n] if origin.kind == "outcome" and origin.path else None
+            if effect is None or effect.kind != "effect" or effect.what != "http":
+                continue
+            last = str(origin.path[-1])
+            if op == "truth":
+                branch = no if last in ("ok", "is_success") else yes if last in ("is_error", "is_server_error") else None
+            elif last in ("status_code", "status"):
+                codes = self._codes(right, no) if right is not None else set()
+                first = right.literal if right is not None else None
+                branch = yes if op in ("==", "in") and codes & _FAILED else no if op in ("!=", "not in") and codes & _FAILED else None
+                if op in ("<", ">=") and first == 500:
+                    branch = no if op == "<" else yes
+                elif op in (">", "<=") and first == 499:
+                    branch = yes if op == ">" else no
+            else:
+                branch = None
+            if branch is None:
+                continue
+            loops = effect.ctx.loops
+            branch.done = frozenset(mark for mark in self.sent_only(branch.done, (effect.n,)) if mark not in {(n, "fine") for n in loops}) | {(n, "raised") for n in loops}
 
     def unsent(self, state: State, names: Optional[frozenset]) -> State:
         """After an exception that says that the connection never came about, nothing was sent."""

@@ -203,6 +203,7 @@ class Refiner(Mixing, Verdicts):
     def _truth(self, value: Value, yes: State, no: State) -> None:
         self._locked(value, yes, no)
         self.skipped(value, yes, no)
+        self.answered(value, "truth", None, yes, no)
         if any(str(o.path[-1]) == "adding" for o in value.same if o.path):
             self._made_here(value, yes)
         elif any(str(o.path[-1]) in ("pk", "id") for o in value.same if o.path):
@@ -230,6 +231,7 @@ class Refiner(Mixing, Verdicts):
             for origin in self._outcomes(right):
                 if str(origin.path[-1] if origin.path else "") in ("stderr", "stdout") and left.text.lower() in _REFUSALS:
                     self._apply(origin, "lost" if op == "in" else "won", yes, no)
+        self.answered(left, op, right, yes, no)
         for origin in self._outcomes(left):
             self._asked = (origin.n,)
             if origin.path and str(origin.path[-1]).startswith("@"):
