@@ -61,7 +61,9 @@ _GIVEN = frozenset(("arguments", "input", "args", "['arguments']", "['input']", 
 def model_writes(tool: Tool, box: Toolbox) -> Iterator[ModelWrite]:
     """Writes of existing records by key whose new values come from the model as they are."""
     for write in tool.body.events:
-        if not isinstance(write, Write) or write.verb not in ("update", "replace", "upsert") or write.record.family in ("file", "accessor") or not _keyed(tool, write):
+        if not isinstance(write, Write) or write.verb not in ("update", "replace", "upsert") or write.record.family == "accessor" or not _keyed(tool, write):
+            continue
+        if write.record.family == "file" and not _is_edited(write, box):
             continue
         if write.verb in ("replace", "upsert") and box.is_creating(tool.name):
             continue
@@ -71,6 +73,11 @@ def model_writes(tool: Tool, box: Toolbox) -> Iterator[ModelWrite]:
         version, read = _version(tool, write, box)
         if version:
             yield ModelWrite(write, version, values, read)
+
+
+def _is_edited(write: Write, box: Toolbox) -> bool:
+    """A file that another tool gives to the model to read: it is written anew from what was read. Files that are only put out are none."""
+    return any(isinstance(event, Read) and event.record.family == "file" and shape(event.record) == shape(write.record) for other in box.tools for event in other.body.events)
 
 
 def _keyed(tool: Tool, write: Write) -> bool:
