@@ -104,6 +104,10 @@ def generated(base: Path) -> dict[Path, str]:
         text = path.read_text(encoding="utf-8")
         start = text.index(begin) + len(begin)
         found[path] = text[:start] + made + text[text.index(end, start):]
+    from noclobber import knowledge
+    from noclobber.dev.stores import stores_page
+
+    found[base / "docs" / "stores.md"] = stores_page(knowledge.load().vocabulary)
     return found
 
 
@@ -123,9 +127,10 @@ def rules_table() -> str:
 def generate(check: bool, base: Path | None = None, out: Any = None) -> int:
     """Make the generated parts of the repository anew; `check`: only say which differ. Returns an exit code."""
     base, out = base or root(), out or sys.stdout
-    stale = {path: text for path, text in generated(base).items() if path.read_text(encoding="utf-8") != text}
+    stale = {path: text for path, text in generated(base).items() if not path.exists() or path.read_text(encoding="utf-8") != text}
     for path, text in stale.items():
         print(f"{path.relative_to(base).as_posix()}: {'not what the tables say' if check else 'made anew'}", file=out)
         if not check:
+            path.parent.mkdir(parents=True, exist_ok=True)
             path.write_text(text, encoding="utf-8")
     return 1 if check and stale else 0
