@@ -22,7 +22,12 @@ def file_rewrites(trace: Trace) -> Iterator[tuple[Write, Read, Origin, str]]:
 
 def is_shared_document(trace: Trace, read: Read, write: Write) -> bool:
     """Is it a document that others may write, and was it changed on the way?"""
-    return read.n in trace.parsed and not is_scratch(trace, write) and not _made_here(trace, read) and _is_changed(trace, read, write)
+    return read.n in trace.parsed and not is_scratch(trace, write) and not _is_gone_through(write) and not _made_here(trace, read) and _is_changed(trace, read, write)
+
+
+def _is_gone_through(write: Write) -> bool:
+    """One of many files that a tool goes through and edits: sources, notebooks, whatever it was called with. State has a path of its own."""
+    return any(value.shape is None and any(o.kind == "item" for o in value.origins) for _, value in write.record.key)
 
 
 def is_scratch(trace: Trace, write: Write) -> bool:
