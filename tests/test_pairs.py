@@ -28,3 +28,4 @@ def test_halves_need_both() -> None:
     assert halves(["get_balance", "set_balance", "set_limit"], lambda: False) == ({"get_balance"}, {"set_balance"})
     assert halves(["get", "save"], lambda: False) == (set(), set())
     assert halves(["get", "save"], lambda: True) == ({"get"}, {"save"})
+    assert halves(["load", "save", "read", "write"], lambda: False) == ({"load"}, {"save"})

@@ -17,6 +17,8 @@ PAIRS = {
 WRITERS = frozenset(verb for verbs in PAIRS.values() for verb in verbs)
 #: Verbs of storage: nobody says `save` or `fetch` of a field in memory.
 STORING = frozenset(("load", "read", "fetch", "retrieve", "save", "store", "write", "persist", "put"))
+#: Bare names that are a pair whoever they are called on: nobody loads and saves under a key what he has at hand.
+PLAIN = frozenset((getter, setter) for getter in ("load", "fetch", "find", "retrieve") for setter in ("save", "store", "persist"))
 _VERBS = frozenset(PAIRS) | WRITERS
 _CAMEL = re.compile(r"([a-z]+)([A-Z]\w*)$")
 #: What a name says of where it comes from, goes to or how it is found, not of what it is about.
@@ -61,7 +63,7 @@ def halves(names: Iterable[str], loose: Callable[[], bool]) -> tuple[set[str], s
         for writer, other, about in writers:
             if other not in PAIRS[verb] or noun and about and noun != about:
                 continue
-            if not (noun and about):
+            if not (noun and about) and (noun or about or (verb, other) not in PLAIN):
                 answer = loose() if answer is None else answer
                 if not answer:
                     continue

@@ -4,7 +4,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Iterator, Optional
 
-from noclobber.knowledge.pairs import STORING, is_pair, parted
+from noclobber.knowledge.pairs import PLAIN, STORING, is_pair, parted
 
 from ..events import Accessor, Event, Site, Trace
 from ..records import YES, same_value
@@ -161,6 +161,8 @@ def _is_shown(trace: Trace, getter: Accessor, setter: Accessor, owned: bool, key
         return keyed or bool(getter.given) or storing
     if isinstance(setter.owner, str):  # two functions of one module
         return bool(noun) and (keyed and (write in STORING or _is_ident(trace, getter)) or storing)
+    if not noun and (verb, write) in PLAIN:
+        return bool(getter.given) and (keyed or _is_ident(trace, getter))
     return bool(noun) and write in STORING and (storing or keyed and _is_ident(trace, getter))
 
 
