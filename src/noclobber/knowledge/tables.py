@@ -500,6 +500,7 @@ TABLES: dict[str, Table] = {
             "kinds",
             "unless",
             "silent_if",
+            unsure=Field("bool", "only the answer of its `enter` tells whether it was had; a `with` block is entered without it as well"),
             result=Field(
                 "list", "how a refused acquire shows: `returns False`, `raises pkg.Timeout`; `none`: it does not"
             ),

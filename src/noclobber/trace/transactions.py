@@ -304,7 +304,7 @@ class Transactions(KeyLocks):
         event = self.event(LockEvent, node, state)
         event.lock = Lock(_lock_kind(spec), event.n, "session")
         # A file lock that cannot be had raises.
-        if event.lock.kind == "file" or all(value.literal is True or value.literal is None or value.literal == -1 for value in args.all()):
+        if event.lock.kind == "file" or not spec.entry.fields.get("unsure") and all(value.literal is True or value.literal is None or value.literal == -1 for value in args.all()):
             state.held |= {event.lock}
         origin = Origin("lock", event.n)
         return self.values.make(frozenset((origin,)), same=frozenset((origin,)), flags=frozenset(("acquired",)))
@@ -403,7 +403,9 @@ class Transactions(KeyLocks):
     def _lock_block(self, spec: Any, expression: Any, state: State, inside: Callable, manager: Value) -> Optional[State]:
         event = self.event(LockEvent, expression, state)
         event.lock = Lock(_lock_kind(spec) if spec is not None else self._kind_by_name(manager), event.n, "block")
-        state.held |= {event.lock}
+        entry = getattr(spec, "entry", spec)
+        if entry is None or not entry.fields.get("unsure"):
+            state.held |= {event.lock}
         # `with try_lock(key) as got:`: what is bound may say that it was not had.
         bound = manager if spec is not None else self.values.replace(manager, same=manager.same | {Origin("lock", event.n)})
 
