@@ -11,7 +11,7 @@ from ..records import YES, same_value
 from ..values import Lit, Value
 from .files import is_shared_document
 from .guards import GUARDS, held_doubts
-from .writes import derived_writes
+from .writes import derived_writes, is_collected, is_step
 
 #: Stores that a pair may stand before. Rows of an ORM are told by the rules about objects.
 FAMILIES = ("accessor", "sql", "http", "object", "document", "key", "file")
@@ -37,6 +37,8 @@ def accessor_writes(trace: Trace) -> Iterator[Pair]:
     """Every write of a record through its pair that nothing guards."""
     for write, read, _, answer in derived_writes(trace, FAMILIES, ("replace", "update")):
         doubts = write.doubts | held_doubts(read, write) | (frozenset(("maybe-same",)) if answer != YES else frozenset())
+        if write.role == "cache" and not is_step(write.payload, read) and not is_collected(trace, read, write):
+            doubts |= {"memoised"}  # what a cache holds can be computed again
         if write.record.family == "accessor":
             yield Pair(write, read, write.site, read.site, read.spec.signature.last if read.spec is not None else "", write.call, write.record.label, doubts, "accessor")
             continue
