@@ -1025,3 +1025,33 @@ def test_a_narrow_save_names_what_any_way_changes():
     page.save()
 '''
     assert refusals(dynamic, "orm-full-save") == ["which fields are changed does not show"]
+
+
+def test_an_attribute_that_is_no_field_has_no_expression():
+    code = DJANGO + '''def count(pk):
+    page = Page.objects.get(pk=pk)
+    page.rounds += 1
+    page.save(update_fields=["rounds"])
+'''
+    assert refusals(code, "orm-increment") == ["the attribute is no field of the class"]
+
+
+def test_a_text_with_a_sign_of_a_placeholder_becomes_a_value():
+    code = '''\
+import psycopg2
+
+
+def close(conn, k: int) -> None:
+    with conn.cursor() as cur:
+        cur.execute("SELECT state FROM t WHERE id = %s", (k,))
+        (state,) = cur.fetchone()
+        if state != "50%":
+            raise ValueError(k)
+        cur.execute("UPDATE t SET state = 'done' WHERE id = %s", (k,))
+'''
+    assert changed_lines(code, after(code)) == '''\
+-         cur.execute("UPDATE t SET state = 'done' WHERE id = %s", (k,))
++         cur.execute("UPDATE t SET state = 'done' WHERE id = %s AND state = %s", (k, "50%"))
++         if cur.rowcount != 1:
++             raise ValueError(k)
+'''

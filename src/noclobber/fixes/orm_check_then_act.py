@@ -8,7 +8,7 @@ import libcst as cst
 from .checked import check_count
 from .edits import Refused
 from .job import Draft, Job, walk
-from .saves import saved_anyway, updates_only
+from .saves import narrow, saved_anyway, updates_only
 from .tested import keyword_condition, refusal
 
 _REASON = "where somebody else was quicker nothing is written, and the function leaves as it does where the test fails; "
@@ -56,6 +56,9 @@ def _save(job: Job, save: Any, tested: Any, message: str) -> Draft:
     if not save.args and saved_anyway(job, cls):
         raise Refused("every save sets a time stamp that the statement would not set")
     fields = list(dict.fromkeys(str(path[0]) for _, path in sorted(write.changes)))
+    reason = narrow(job, save, fields, dry=True) if not save.args else ""
+    if reason:
+        raise Refused(reason)
     if any(len(path) != 1 or not str(path[0]).isidentifier() for _, path in write.changes):
         raise Refused("a part of a column is changed")
     spot = sheet.spot(save)

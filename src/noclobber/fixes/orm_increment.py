@@ -85,6 +85,9 @@ class Increment:
         call = cls.field_call(self.field) if cls is not None and self.field else None
         if call is not None or cls is not None and cls.annotation_text(self.field):
             return  # declared, and no text: else it would be no increment
+        known = job.setting("base") or ()
+        if cls is not None and self.field and all(base in known for base in cls.library_bases()) and not cls.text_of(self.field):
+            raise Refused("the attribute is no field of the class")
         if self.leaf is None:
             if isinstance(self.spot.small.operator, cst.SubtractAssign) or is_number(job, self.value):
                 return

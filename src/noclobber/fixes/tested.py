@@ -63,7 +63,7 @@ def sql_condition(job: Job, tested: Any) -> tuple[str, str]:
     if op not in _SQL:
         raise Refused("the test has no plain form in SQL")
     literal = getattr(tested.right, "literal", None)
-    if isinstance(literal, str) and len(literal) < 40:
+    if isinstance(literal, str) and len(literal) < 40 and not set(literal) & set("%:?\\{}"):  # no sign of a placeholder
         text = literal.replace("'", "''")
         return f"{column} {_SQL[op]} '{text}'", ""
     if isinstance(literal, int) and not isinstance(literal, bool):
