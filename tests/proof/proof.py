@@ -19,6 +19,8 @@ from stores import Store
 
 from noclobber import cli, knowledge
 
+#: What the workers A and B add, and their names.
+AMOUNTS, NAMES = (5, 10), ("ann", "bob")
 PROGRAMS = Path(__file__).resolve().parent / "programs"
 _MARKER = re.compile(r"#\s*expect:\s*([a-z-]+)")
 
@@ -38,6 +40,10 @@ class Outcome:
         return "; ".join([f"`{self.state!r}`", *ends])
 
 
+#: Every proof.
+KNOWN: list[type[Proof]] = []
+
+
 class Proof:
     """One program, on one store. A subclass is registered by being written.
 
@@ -55,6 +61,9 @@ class Proof:
     after: ClassVar[Outcome]
     held: ClassVar[bool] = True
     meets: ClassVar[bool] = True
+
+    def __init_subclass__(cls) -> None:
+        KNOWN.append(cls)
 
     def __init__(self, store: Any, module: Any) -> None:
         self.at, self.module = store, module
