@@ -1055,3 +1055,28 @@ def close(conn, k: int) -> None:
 +         if cur.rowcount != 1:
 +             raise ValueError(k)
 '''
+
+
+def test_a_built_statement_computes_with_the_tables_column():
+    check('''\
+import sqlalchemy as sa
+
+spools = sa.Table("spools", sa.MetaData(), sa.Column("id", sa.Integer), sa.Column("metres", sa.Integer))
+
+
+def cut(conn: sa.Connection, spool: int, metres: int, waste: int) -> None:
+    row = conn.execute(sa.select(spools.c.metres).where(spools.c.id == spool)).one()
+    left = row.metres - (metres + waste)
+    conn.execute(sa.update(spools).where(spools.c.id == spool).values(metres=left))
+
+
+def add(conn: sa.Connection, spool: int, metres: int) -> None:
+    row = conn.execute(sa.select(spools.c.metres).where(spools.c.id == spool)).one()
+    conn.execute(spools.update().where(spools.c.id == spool).values(metres=row.metres + metres))
+''', '''\
+-     left = row.metres - (metres + waste)
+-     conn.execute(sa.update(spools).where(spools.c.id == spool).values(metres=left))
++     conn.execute(sa.update(spools).where(spools.c.id == spool).values(metres=spools.c.metres - (metres + waste)))
+-     conn.execute(spools.update().where(spools.c.id == spool).values(metres=row.metres + metres))
++     conn.execute(spools.update().where(spools.c.id == spool).values(metres=spools.c.metres + metres))
+''')

@@ -9,7 +9,7 @@ from noclobber.trace.values import Origin
 
 from .checked import REASON, check_rows
 from .edits import Refused
-from .job import Draft, Job, walk
+from .job import Draft, Job, binds_loosely, walk
 from .sqltext import Statement, name_of
 from .steps import bounds, new_value, step_of
 from .tested import refusal, sql_condition
@@ -21,6 +21,8 @@ _COUNTERS = frozenset(("version", "ver", "rev", "revision", "generation", "rowve
 
 def fix(job: Job) -> Draft:
     call = job.sheet.around(job.write.site.at, cst.Call)
+    if call is not None and job.write.text == "builder" and job.write.verb == "update" and job.write.site.excerpt is job.sheet.excerpt and job.claim.read is not None:
+        return _built(job, call)
     if call is None or job.write.text != "sql" or job.write.verb != "update" or job.write.site.excerpt is not job.sheet.excerpt:
         raise Refused("it is no UPDATE in plain text")
     statement = Statement(job, call)
@@ -37,6 +39,28 @@ def fix(job: Job) -> Draft:
             return _compared(job, statement, call)
         except Refused:
             raise first from None
+
+
+def _built(job: Job, call: Any) -> Draft:
+    """`update(table).values(n=row.n + 1)` → `values(n=table.c.n + 1)`."""
+    sheet, field = job.sheet, job.claim.field
+    calls = [node for node in walk(call) if isinstance(node, cst.Call)]
+    given = [arg for node in calls if isinstance(node.func, cst.Attribute) and node.func.attr.value == "values" for arg in node.args
+             if arg.keyword is not None and arg.keyword.value == field]
+    tables = [node.args[0].value if node.args else node.func.value for node in calls
+              if isinstance(node.func, (cst.Name, cst.Attribute)) and sheet.code(node.func).rpartition(".")[2] == "update" and (node.args or isinstance(node.func, cst.Attribute))]
+    if len(given) != 1 or len(tables) != 1 or not isinstance(tables[0], (cst.Name, cst.Attribute)):
+        raise Refused("the statement is put together")
+    value = given[0].value
+    source, spot = new_value(job, value)
+    sign, step = step_of(job, source)
+    if bounds(job, frozenset((Origin("read", job.claim.read.n),)), None, job.write):
+        raise Refused("the number is tested before: the statement would have to repeat the test")
+    node = cst.parse_expression(step)
+    sheet.replace(value, f"{sheet.code(tables[0])}.c.{field} {sign} " + (f"({step})" if binds_loosely(node) else step))
+    if spot is not None:
+        sheet.delete(spot)
+    return job.draft(f"let the statement compute `{field}`", "the new number is no longer known in Python")
 
 
 def _computed(job: Job, statement: Statement, call: Any) -> Draft:
