@@ -160,6 +160,8 @@ def _same_field(trace: Trace, tested: Tested, column: str, value: Optional[Value
             return (fixed or state) and not same_constant(tested.right, value) and not _among(tested, value)
         if tested.op in ("truth",) or tested.op in ("is not", "!=") and tested.right is not None and tested.right.is_none:
             return fixed and state and not value.literal is True and _relied_on(trace, tested, write)
+        if tested.op in ("!=", "is not") and same_constant(tested.right, value):
+            return False
         # Of an empty field, or of one that is not yet what is written.
         if tested.op in ("empty", "is", "==", "!=", "is not", "not in"):
             if not claim and not state:
