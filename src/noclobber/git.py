@@ -86,7 +86,7 @@ class Repository:
         remedy = "\n  fetch more history (actions/checkout: fetch-depth: 0; GitLab: GIT_DEPTH: 0; git fetch --unshallow) or drop --diff-base"
         if not named:
             shown = " or ".join(names)
-            raise GitError(f"cannot find {shown} in this repository" + (": this clone is shallow." + remedy if self._is_shallow() else ""))
+            raise GitError(f"cannot find {shown} in this repository" + (": this clone is shallow." + remedy if self._is_shallow() else "\n  name the branch to compare with: --diff-base main"))
         if not self._commit("HEAD"):
             raise GitError("this repository has no commit yet")
         found = self._run("merge-base", "HEAD", self._commit(named), check=False)

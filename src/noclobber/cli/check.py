@@ -42,7 +42,7 @@ def parser(command: str = "check") -> Parser:
                 f"--no-{row.key}",
                 action="store_const",
                 const=False,
-                help=argparse.SUPPRESS if not row.default else f"not: {row.help}",
+                help=argparse.SUPPRESS if not row.default else f"do not {row.help}",
                 **default,
             )
         elif row.kind == "string":

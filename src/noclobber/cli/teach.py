@@ -9,6 +9,7 @@ from __future__ import annotations
 import ast
 import json
 import os
+import sys
 from collections.abc import Iterator
 from typing import Any
 
@@ -46,12 +47,14 @@ def run(arguments: list[str]) -> int:
     if options.kind in ("guard", "last-writer"):
         lesson = _silencing(path, line, options.kind, tree, resolver)
     else:
-        lesson = _described(path, line, options.kind, tree, data)
+        lesson = _described(path, line, options.kind, tree, data, resolver.for_path(path).vocabulary)
     for row in lesson.text.split("\n"):
         print(row)
     if options.dry_run:
         return OK
     file = _write(lesson, resolver.for_path(path), resolver.cwd)
+    if "_." in lesson.tables:
+        print("noclobber: warning: the receiver's type is not known here, so this counts for every method of that name; write its dotted name instead of `_`", file=sys.stderr)
     print(f"written to {file}" + (f"; it silences {lesson.code} at {path}:{line} and everywhere else" if lesson.code else "; `noclobber stores check` checks it"))
     return OK
 
@@ -94,7 +97,7 @@ def _silencing(path: str, line: int, kind: str, tree: ast.Module, resolver: Any)
             return _Lesson(name, value, code=finding.code)
     raise Failed(
         f"{path}:{line}: no {'call here can be the guard' if kind == 'guard' else 'entry of the vocabulary is behind this'}"
-        + (f" (tried {', '.join(tried)})" if tried else "")
+        + (f" (tried {', '.join(dict.fromkeys(tried))})" if tried else "")
         + f"; suppress it with a reason: # noclobber: ignore[{finding.code}] -- …"
     )
 
@@ -142,8 +145,8 @@ def _last_name(node: ast.AST) -> str:
     return node.attr if isinstance(node, ast.Attribute) else node.id if isinstance(node, ast.Name) else ""
 
 
-def _described(path: str, line: int, kind: str, tree: ast.Module, data: bytes) -> _Lesson:
-    """A table for the call on that line."""
+def _described(path: str, line: int, kind: str, tree: ast.Module, data: bytes, vocabulary: Any) -> _Lesson:
+    """A table for the call on that line. Raises Failed for a call that the vocabulary knows: a second entry would only hide the first."""
     from noclobber.resolve import Source, dotted, dotted_text, index_module
 
     calls = [node for node in ast.walk(tree) if isinstance(node, ast.Call) and node.lineno <= line <= (node.end_lineno or node.lineno)]
@@ -156,6 +159,7 @@ def _described(path: str, line: int, kind: str, tree: ast.Module, data: bytes) -
     method = _last_name(call.func)
     if not method:
         raise Failed(f"{path}:{line}: what is called here has no name")
+    _refuse_known(path, call, written or method, data, vocabulary)
     target = dotted(index, written) if written else None
     module = ".".join(os.path.splitext(os.path.relpath(path))[0].split(os.sep)).removeprefix("src.").removesuffix(".__init__")
     if target is not None and target in index.functions:
@@ -187,6 +191,25 @@ def _described(path: str, line: int, kind: str, tree: ast.Module, data: bytes) -
     return _Lesson(tables="\n".join(rows) + "\n")
 
 
+def _refuse_known(path: str, call: ast.Call, written: str, data: bytes, vocabulary: Any) -> None:
+    import re
+
+    from noclobber.explain import explain
+
+    before = data.split(b"\n")[call.lineno - 1][: call.col_offset]
+    place = f"{path}:{call.lineno}:{len(before.decode('utf-8', 'replace')) + 1}  "
+    for part in (explain(path, call.lineno, vocabulary) or "").split("\n\n"):
+        entry = re.search(r"\(`([\w.-]+)`, ", part)
+        if part.startswith(place) and entry:
+            what = re.search(r"^  ((?:read|write) of|effect): ([^;,\n]+)", part, re.M)
+            raise Failed(
+                f"{path}:{call.lineno}: `{written}()` is known already: "
+                + (f"{what[1].replace('effect', 'an effect,')} {what[2]}, " if what else "")
+                + f"by the entry `{entry[1]}`\n"
+                + f"  `noclobber stores explain {path}:{call.lineno}` shows it; an entry of your own has to be written by hand and comes before it"
+            )
+
+
 def _receiver(tree: ast.Module, line: int, name: str) -> str:
     """The annotation of a parameter, or the class that a variable was made of, as written; ""."""
     function = _enclosing(tree, line)
@@ -200,7 +223,8 @@ def _receiver(tree: ast.Module, line: int, name: str) -> str:
                 return dotted_text(argument.annotation)
         for node in ast.walk(function):
             if isinstance(node, ast.Assign) and isinstance(node.value, ast.Call) and any(isinstance(t, ast.Name) and t.id == name for t in node.targets):
-                return dotted_text(node.value.func)
+                made = dotted_text(node.value.func)
+                return made if made.rpartition(".")[2][:1].isupper() else ""  # what a method gives is no class
     return ""
 
 

@@ -133,7 +133,7 @@ class Settings:
     extend_exclude: tuple[str, ...] = _setting((), "globs", "what to leave out besides", flag=True)
     force_exclude: bool = _setting(False, "bool", "exclude also what is named on the command line", flag=True)
     respect_gitignore: bool = _setting(True, "bool", "leave out what git ignores", flag=True)
-    baseline: str = _setting("", "string", "file of known findings, relative to this one", flag=True)
+    baseline: str = _setting("", "string", "file of known findings (in a settings file: relative to it)", flag=True)
     require_reason: bool = _setting(False, "bool", "report suppressions without a reason", flag=True)
     respect_noqa: str = _setting("codes", "choice", "which `# noqa` comments count", ("codes", "all", "none"))
     severity: dict[str, str] = _setting({}, "severities", "rule = severity", SEVERITIES)

@@ -121,7 +121,11 @@ def rules_table() -> str:
         names = ", ".join(f"{page.code} `{page.slug}`" for page in pages if page.code[3] == digit)
         rows.append(f"| {digit}xx {family} | {summary} | {names} |\n")
     strict = ", ".join(page.code for page in pages if page.level == "strict" and page.code[3] != "0")
-    return "".join(rows) + f"\nThese are on with `--strict` or when selected: {strict}. The others are on by default.\n"
+    mixed = ", ".join(page.code for page in pages if any(level != page.level for level, _ in page.variants.values()))
+    return "".join(rows) + (
+        f"\nThese are on with `--strict` or when selected: {strict}. The others are on by default. Of {mixed} some cases are on by default and others are not:"
+        " their pages say which.\n"
+    )
 
 
 def generate(check: bool, base: Path | None = None, out: Any = None) -> int:

@@ -1,5 +1,5 @@
 """The report for people: the code's own lines with the read, the change and the write marked, what was met and accepted
-as no guard, and for the first finding of a rule the order of two writers that loses the update.
+as no guard, and for the first finding of a rule the order of two writers that loses the update and the settings line that silences its kind.
 """
 
 from __future__ import annotations
@@ -129,7 +129,7 @@ def _notes(finding: Any, page: Any, first: bool) -> list[tuple[str, str]]:
         notes.append(("fix", f"{finding.fix.title} ({finding.fix.applicability}" + (f": {finding.fix.reason})" if finding.fix.reason else ")")))
     if finding.also:
         notes.append(("also", ", ".join(finding.also)))
-    if finding.teach:
+    if first and finding.teach:
         notes.append(("teach", f"if this is guarded where noclobber cannot see it:\n{finding.teach}"))
     if finding.suppressed:
         notes.append(("suppressed", _suppressed(finding)))
