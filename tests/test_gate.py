@@ -292,7 +292,7 @@ def test_the_settings_of_the_work_tree_count_for_both_sides(repo: Path, run: Any
 def test_auto(repo: Path, run: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     (repo / "seats.py").write_text(HEAD + SELL)
     code, _, err = run("check", "--diff-base", "auto")
-    assert code == 2 and "origin/HEAD" in err
+    assert code == 2 and "origin/HEAD" in err and "name the branch to compare with: --diff-base main" in err
     for name, value in (("GITHUB_BASE_REF", "main"), ("CI_MERGE_REQUEST_DIFF_BASE_SHA", git(repo, "rev-parse", "main").strip()), ("PRE_COMMIT_FROM_REF", "HEAD")):
         with monkeypatch.context() as patch:
             patch.setenv(name, value)

@@ -159,3 +159,9 @@ def test_fixtures(page: Page) -> None:
 def test_every_fixture_folder_has_a_page() -> None:
     known = {page.slug for page in PAGES} | {"seeds", "projects"}
     assert {folder.name for folder in FIXTURES.iterdir() if folder.is_dir() and not folder.name.startswith("__")} <= known
+
+
+def test_pages_say_whether_there_is_a_fix() -> None:
+    from noclobber.fixes import SLUGS
+
+    assert {page.slug for page in knowledge.load().pages.values() if page.fix != "none"} == set(SLUGS)

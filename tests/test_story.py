@@ -66,6 +66,54 @@ def test_explain_tells_the_whole_story(run: Any, place: str) -> None:
     assert 'ignore[RMW101]' in out
 
 
+DJANGO = """\
+from django.db import models
+
+
+class Credit(models.Model):
+    left = models.IntegerField(default=0)
+
+
+def spend(pk: int) -> None:
+    credit = Credit.objects.get(pk=pk)
+    credit.left -= 1
+    credit.save()
+"""
+
+
+def test_explain_shows_the_fix_and_the_repairs_of_this_library(run: Any, here: Path) -> None:
+    (here / "credit.py").write_text(DJANGO)
+    code, out, _ = run("explain", "credit.py:11")
+    assert code == 0
+    assert '  +    credit.left = models.F("left") - 1\n' in out and "\n  unsafe because " in out
+    assert "  Django, `F()`:\n" in out and "SQLAlchemy" not in out
+    assert "  for other libraries: noclobber rule RMW201\n" in out
+    assert "101" not in out, "a subtraction is told as an addition"
+
+
+@pytest.mark.parametrize("kind", ["effect", "store"])
+def test_teach_refuses_what_the_vocabulary_knows(run: Any, here: Path, kind: str) -> None:
+    (here / "credit.py").write_text(DJANGO)
+    before = (here / "pyproject.toml").read_text()
+    code, out, err = run("teach", "credit.py:11", kind)
+    assert (code, out) == (2, "")
+    assert err.startswith("noclobber: credit.py:11: `credit.save()` is known already: write of `Credit` (orm), by the entry `django`\n")
+    assert (here / "pyproject.toml").read_text() == before
+
+
+def test_teach_an_effect_of_an_unknown_receiver_warns(run: Any, here: Path) -> None:
+    (here / "shop.py").write_text("def tell(post, text):\n    post.send_it(text)\n")
+    code, out, err = run("teach", "shop.py:2", "effect", "--dry-run")
+    assert code == 0 and '"_.send_it(*_)"' in out
+    assert "this counts for every method of that name" in err
+
+
+def test_a_method_gives_no_class(run: Any, here: Path) -> None:
+    (here / "shop.py").write_text("import stock\n\n\ndef sell(key):\n    shelf = stock.shelves.find(key)\n    shelf.put_back(key)\n")
+    out = run("teach", "shop.py:6", "store", "--dry-run")[1]
+    assert 'names = ["shelf"]' in out and "types" not in out
+
+
 def test_explain_of_a_line_without_a_finding(run: Any) -> None:
     code, out, _ = run("explain", "pay.py:13")
     assert code == 1

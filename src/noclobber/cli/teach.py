@@ -48,13 +48,13 @@ def run(arguments: list[str]) -> int:
         lesson = _silencing(path, line, options.kind, tree, resolver)
     else:
         lesson = _described(path, line, options.kind, tree, data, resolver.for_path(path).vocabulary)
+    if "_." in lesson.tables:
+        print("noclobber: warning: the receiver's type is not known here, so this counts for every method of that name; write its dotted name instead of `_`", file=sys.stderr)
     for row in lesson.text.split("\n"):
         print(row)
     if options.dry_run:
         return OK
     file = _write(lesson, resolver.for_path(path), resolver.cwd)
-    if "_." in lesson.tables:
-        print("noclobber: warning: the receiver's type is not known here, so this counts for every method of that name; write its dotted name instead of `_`", file=sys.stderr)
     print(f"written to {file}" + (f"; it silences {lesson.code} at {path}:{line} and everywhere else" if lesson.code else "; `noclobber stores check` checks it"))
     return OK
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+import sys
 from collections.abc import Sequence
 from typing import Any
 
@@ -46,10 +48,12 @@ def story(finding: Any, page: Any, lines: Lines, understood: Sequence[str]) -> l
         rows += [[(f"  {line}", {"+": "info", "-": "error"}.get(line[:1], "dim"))] for line in change]
     elif finding.unfixed:
         rows += _text(f"no automatic fix: {finding.unfixed}")
-    repair = page.sections.get("Use instead", "").strip() if page else ""
+    repair, others = fitting(page.sections.get("Use instead", "").strip() if page else "", lines(finding.place.path) or ())
     if repair:
         rows.append([])
         rows += [[(f"  {line}".rstrip(), "")] for line in repair.split("\n") if not line.startswith("```")]
+    if others:
+        rows += [[], *_text(f"for other libraries: noclobber rule {finding.code}")]
     if understood:
         rows += _section("What noclobber understood of the calls")
         for text in understood:
@@ -64,6 +68,27 @@ def story(finding: Any, page: Any, lines: Lines, understood: Sequence[str]) -> l
     rows += _text(f"noclobber teach {where} last-writer   the last writer may win in this store")
     rows += _text(f"# noclobber: ignore[{finding.code}] -- REASON   on the line above, for this one only")
     return rows
+
+
+def fitting(repairs: str, source: Sequence[str]) -> tuple[str, bool]:
+    """The repairs without those whose heading begins with the name of a library that their code imports and this file
+    does not; whether some were left out. All of them when none would be left."""
+    here = _roots("\n".join(source))
+    blocks = [text.strip("\n") for text in re.split(r"(?<=\n```)\n", repairs)]
+    kept = []
+    for block in blocks:
+        head, fence, code = block.partition("```")
+        word = re.match(r"\w+", head)
+        roots = _roots(code)
+        if not (fence and word and word[0].lower() in roots and not roots & here):
+            kept.append(block)
+    return ("\n\n".join(kept), len(kept) < len(blocks)) if kept else (repairs, False)
+
+
+def _roots(code: str) -> frozenset[str]:
+    """The top-level packages that a text imports, in lower case, without the standard library's."""
+    found = re.findall(r"^\s*(?:from|import)\s+(\w+)", code, re.M)
+    return frozenset(name.lower() for name in found if name not in sys.stdlib_module_names)
 
 
 def one_line_each(text: str) -> list[str]:
