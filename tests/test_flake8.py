@@ -354,3 +354,29 @@ def test_it_says_what_the_command_says(folder: Path) -> None:
     places = sorted(tuple(row.split(" ")[:2]) for row in lines(done))
     assert places == sorted(tuple(row.split(" ")[:2]) for row in plain.stdout.split("\n") if " RMW" in row)
     assert places
+
+
+def test_the_vs_code_extension_reads_our_lines(folder: Path) -> None:
+    """ms-python.flake8 (microsoft/vscode-flake8, bundled/tool/lsp_server.py: TOOL_ARGS, DIAGNOSTIC_RE) has flake8 print this format, in
+    quotation marks, and matches each line with this pattern; the longest beginning of the code in `flake8.severity` gives the severity."""
+    import re
+
+    pattern = re.compile(r"(?P<line>\d+),(?P<column>-?\d+),(?P<type>\w+),(?P<code>\w+\d+):(?P<message>[^\r\n]*)")
+    (folder / "a.py").write_text("x = 1\ny = LOST\n")
+    done = flake8(folder, "--format='%(row)d,%(col)d,%(code).1s,%(code)s:%(text)s'", "--select", "RMW", "a.py")
+    (line,) = done.stdout.splitlines()
+    assert line[0] == line[-1] == "'"
+    found = pattern.fullmatch(line[1:-1])
+    assert found and found.group("line", "column", "type", "code") == ("2", "5", "R", "RMW101")
+    assert found["message"].startswith("`n` of `x.py") and "read at line 1" in found["message"]
+
+
+def test_python_lsp_server_reads_our_lines(folder: Path) -> None:
+    """pylsp's greedy pattern (pylsp/plugins/flake8_lint.py) must not find a place in the message; the line must exist in the buffer."""
+    import re
+
+    (folder / "a.py").write_text("x = 1\ny = LOST\n")
+    done = flake8(folder, "--select", "RMW", "--stdin-display-name", "a.py", "-", stdin=(folder / "a.py").read_text())
+    (line,) = done.stdout.splitlines()
+    found = re.match(r"(.*):(\d*):(\d*): (\w*) (.*)", line)
+    assert found and found.group(1, 2, 3, 4) == ("a.py", "2", "5", "RMW101")

@@ -237,6 +237,23 @@ def test_github_step_summary(monkeypatch: pytest.MonkeyPatch) -> None:
 # --- GitLab, JUnit, rdjson, lines -------------------------------------------------------------------------------------
 
 
+@pytest.mark.parametrize("form", ["gitlab", "rdjson"])
+def test_the_schema(form: str) -> None:
+    jsonschema = pytest.importorskip("jsonschema")
+    schema = json.loads((Path(__file__).parent / "schemas" / f"{form}.json").read_text())
+    validator = jsonschema.Draft202012Validator(schema)
+    validator.check_schema(schema)
+    everything = (finding(line=9), odd(), finding("blind-accessor-write", line=20), fixed())
+    for settled in (judge(), judge(*everything, failures=(Failure("RMW009", "src/pay.py", 3, "x"), Failure("RMW001", "src/x.py", 0, "y")))):
+        document = json.loads(text(form, settled, cwd="/r/s", root="/r"))
+        validator.validate(document)
+    rows = document if form == "gitlab" else document["diagnostics"]
+    assert len(rows) == len(everything) + 2
+    for wrong in ({"severity": "high"}, {"location": {}}):
+        changed = [{**rows[0], **wrong}]
+        assert not validator.is_valid(changed if form == "gitlab" else {**document, "diagnostics": changed})
+
+
 def test_gitlab() -> None:
     rows = json.loads(text("gitlab", judge(finding(), finding(line=9), odd(), finding("blind-accessor-write", line=20)), cwd="/r/s", root="/r"))
     assert len({row["fingerprint"] for row in rows}) == 4
@@ -281,6 +298,23 @@ def test_rdjson_columns_are_bytes() -> None:
     assert lines[3].encode()[related - 1 :].startswith(b"read()") or related == len(lines[3][:16].encode()) + 1
     assert one["severity"] == "ERROR" and one["code"]["value"] == "RMW101"
     assert one["suggestions"] == [{"range": {"start": start, "end": {"line": 6, "column": start["column"] + 5}}, "text": "x"}]
+
+
+def test_rdjson_suggests_the_whole_fix_or_nothing() -> None:
+    """reviewdog shows each suggestion with its own button: one that holds half of a fix breaks the code."""
+    edits = (Edit((1, 1), (1, 1), "from db import F\n"), Edit((3, 5), (3, 8), "b"), Edit((4, 1), (5, 1), ""))
+
+    def suggestions(lines: Sequence[str], edits: Sequence[Edit]) -> Any:
+        (one,) = json.loads(text("rdjson", judge(full_finding(fix=Fix("unsafe", "t", tuple(edits)))), lines=lines))["diagnostics"]
+        return one.get("suggestions")
+
+    lines = ["import db", "é = 1", "a = xyz, 2", "gone", "kept"]
+    (only,) = suggestions(lines, edits)
+    assert only["range"] == {"start": {"line": 1, "column": 1}, "end": {"line": 5, "column": 1}}
+    assert only["text"] == "from db import F\nimport db\né = 1\na = b, 2\n"
+    far = ["import db", *["pass"] * 60, "a = xyz"]
+    assert suggestions(far, (edits[0], Edit((62, 5), (62, 8), "b"))) is None
+    assert suggestions(["import db"], (edits[0], Edit((9, 5), (9, 8), "b"))) is None
 
 
 def test_json_lines() -> None:

@@ -105,6 +105,18 @@ class Text:
         text = self.line(path, number)
         return column if text is None else byte_column(text, column)
 
+    def between(self, path: str, start: tuple[int, int], end: tuple[int, int]) -> str | None:
+        """The text from a 1-based (line, column) to another, with `\\n` between lines; None when it is not there."""
+        text = [self.line(path, number) for number in range(start[0], end[0] + 1)]
+        if not text:
+            return None
+        text[-1] = "" if text[-1] is None and end[1] == 1 and len(text) > 1 else text[-1]  # behind the last line
+        if any(line is None for line in text):
+            return None if start != end else ""
+        text[-1] = text[-1][: end[1] - 1]
+        text[0] = text[0][start[1] - 1 :]
+        return "\n".join(text)
+
     def line_hash(self, path: str, number: int) -> str:
         """GitHub's hash of a line, or ""."""
         if path not in self._hashes:

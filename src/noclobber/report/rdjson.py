@@ -9,6 +9,8 @@ from noclobber.report import Lines, Options, shown
 from noclobber.report.places import Text, repository_path
 
 SEVERITIES = {"error": "ERROR", "warning": "WARNING", "info": "INFO"}
+#: A suggestion of more lines is left out.
+LONGEST = 40
 
 
 def write(settled: Any, stream: TextIO, lines: Lines, options: Options = Options()) -> None:
@@ -47,8 +49,27 @@ def _diagnostic(finding: Any, text: Text, options: Options) -> dict[str, Any]:
     related = [r for r in finding.related if r.place != finding.place]
     if related:
         made["related_locations"] = [{"message": r.message or r.role, "location": _location(r.place, text, options)} for r in related]
-    if finding.fix is not None:
-        made["suggestions"] = [
-            {"range": _range(finding.place.path, edit.start, edit.end, text), "text": edit.text} for edit in finding.fix.edits
-        ]
+    suggestion = _suggestion(finding, text)
+    if suggestion is not None:
+        made["suggestions"] = [suggestion]
     return made
+
+
+def _suggestion(finding: Any, text: Text) -> dict[str, Any] | None:
+    """The whole fix as one suggestion, with the text between its edits: reviewdog offers each suggestion with a button of its own,
+    and half a fix is worse than none. None where the edits lie too far apart to be read in a review, or the file is not there."""
+    if finding.fix is None or not finding.fix.edits:
+        return None
+    path = finding.place.path
+    edits = sorted(finding.fix.edits, key=lambda edit: (edit.start, edit.end))
+    start, end = edits[0].start, max(edit.end for edit in edits)
+    if end[0] - start[0] >= LONGEST:
+        return None
+    pieces, at = [], start
+    for edit in edits:
+        between = text.between(path, at, edit.start)
+        if between is None:
+            return None
+        pieces += [between, edit.text]
+        at = edit.end
+    return {"range": _range(path, start, end, text), "text": "".join(pieces)}
