@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import sys
-from dataclasses import replace
 
 from noclobber.cli.common import FOUND, OK, Failed, Parser, colored, overrides
 from noclobber.cli.places import EVERYTHING, at, place_of
@@ -56,8 +55,7 @@ def run(arguments: list[str]) -> int:
         for text in understood([line]):
             print(text)
         return FOUND
-    fixes = engine.fixes_of(done, found, workspaces)
-    for number, finding in enumerate(replace(finding, fix=fix) for finding, fix in zip(found, fixes)):
+    for number, finding in enumerate(found):
         if number:
             print()
         lines = [r.place.line for r in finding.related if os.path.abspath(r.place.path) == os.path.abspath(path) and r.role in ("read", "write", "effect")]
