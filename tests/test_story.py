@@ -137,6 +137,23 @@ def test_teach_guard_writes_what_silences(run: Any, here: Path) -> None:
     assert run("check")[0] == 0
 
 
+def test_teach_guard_of_a_helper_whose_code_is_here(run: Any, here: Path) -> None:
+    """The helper is followed, and what it calls may be what noclobber does not know: its dotted name is an entry of its own."""
+    (here / "helpers.py").write_text("from contextlib import contextmanager\n\nimport consul\n\n\n@contextmanager\ndef keyed(table, key):\n    with consul.held(table, key):\n        yield\n")
+    code, out, err = run("teach", "pay.py:12", "guard")
+    assert (code, err) == (0, "")
+    assert out.startswith('[[tool.noclobber.lock]]\nid = "keyed"\nmade_by = ["helpers.keyed(*_)"]\nenter = ["with"]\nscope = "cluster"\nwritten to pyproject.toml; it silences RMW101')
+    assert run("check", "pay.py")[0] == 0 and run("stores", "check")[0] == 0
+
+
+def test_teach_guard_makes_no_lock_of_a_librarys_context_manager(run: Any, here: Path) -> None:
+    before = (here / "pyproject.toml").read_text()
+    (here / "credit.py").write_text(DJANGO.replace("import models", "import models, transaction").replace("    credit = ", "    with transaction.atomic():\n     credit = ").replace("    credit.", "     credit."))
+    code, _, err = run("teach", "credit.py:12", "guard")
+    assert code == 2 and "no call here can be the guard (tried " in err and "transaction.atomic" not in err
+    assert (here / "pyproject.toml").read_text() == before
+
+
 def test_teach_last_writer(run: Any, here: Path) -> None:
     (here / "pay.py").write_text(
         "import json\n\nimport boto3\n\ns3 = boto3.client('s3')\n\n\ndef add(key, guest):\n"

@@ -53,6 +53,7 @@ def run(arguments: list[str]) -> int:
             sys.stdout.write(text)
             return OK
         try:
+            os.makedirs(folder, exist_ok=True)
             with open(options.output, "x", encoding="utf-8", newline="\n") as stream:
                 stream.write(text)
         except OSError as error:

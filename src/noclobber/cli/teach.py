@@ -88,18 +88,29 @@ def _silencing(path: str, line: int, kind: str, tree: ast.Module, resolver: Any)
     tried = []
     for name, value in _candidates(path, finding, kind, tree, resolver):
         tried.append(value)
-        if name == "disable":
+        if name == "lock":
+            values = {"lock": (*own.lock, _lock(value))}
+        elif name == "disable":
             values = {"disable": (*own.disable, value)}
         else:
             values = {"patterns": {**own.patterns, name: [*own.patterns.get(name, ()), value]}}
         left = findings(overriding(resolver, values))
         if key not in {(f.name, f.place.line, f.place.column) for f in left}:
+            if name == "lock":
+                rows = (f"{key} = {json.dumps(given)}" for key, given in _lock(value).items())
+                return _Lesson(tables="\n".join(("[[tool.noclobber.lock]]", *rows)) + "\n", code=finding.code)
             return _Lesson(name, value, code=finding.code)
     raise Failed(
         f"{path}:{line}: no {'call here can be the guard' if kind == 'guard' else 'entry of the vocabulary is behind this'}"
         + (f" (tried {', '.join(dict.fromkeys(tried))})" if tried else "")
         + f"; suppress it with a reason: # noclobber: ignore[{finding.code}] -- …"
     )
+
+
+def _lock(name: str) -> dict[str, Any]:
+    """The entry of a context manager that is a lock, by its dotted name. A pattern of its last name does not reach a helper whose
+    code is in the project: that code is followed, and what it calls may be what noclobber does not know."""
+    return {"id": name.rpartition(".")[2].replace("_", "-"), "made_by": [f"{name}(*_)"], "enter": ["with"], "scope": "cluster"}
 
 
 def _candidates(path: str, finding: Any, kind: str, tree: ast.Module, resolver: Any) -> Iterator[tuple[str, str]]:
@@ -112,6 +123,11 @@ def _candidates(path: str, finding: Any, kind: str, tree: ast.Module, resolver: 
         text = explain(path, finding.place.line, resolver.for_path(path).vocabulary) or ""
         yield from (("disable", word) for word in dict.fromkeys(re.findall(r"\(`([\w.-]+)`, ", text)))
         return
+    from noclobber.resolve import Source, dotted, dotted_text, index_module
+
+    with open(path, "rb") as stream:
+        index, _ = index_module(Source.decode(path, stream.read()))
+    module = _module(path)
     function = _enclosing(tree, finding.place.line)
     first = min([related.place.line for related in finding.related if related.role == "read"], default=finding.place.line)
     names: list[tuple[int, str, str]] = []
@@ -120,9 +136,15 @@ def _candidates(path: str, finding: Any, kind: str, tree: ast.Module, resolver: 
             for item in node.items:
                 call = item.context_expr
                 word = _last_name(call.func if isinstance(call, ast.Call) else call)
+                written = dotted_text(call.func) if isinstance(call, ast.Call) else ""
+                target = dotted(index, written) if written else None
+                if target in index.functions:
+                    target = f"{module}.{target}"
                 if word:
                     names.append((node.lineno, "lock_factory", word))
                     names.append((node.lineno, "transaction", word))
+                if target and _is_ours(target, path, resolver.for_path(path).root):
+                    names.append((node.lineno, "lock", target))
         elif isinstance(node, ast.Call):
             word = _last_name(node.func)
             if word and node.lineno <= finding.place.line:
@@ -131,6 +153,18 @@ def _candidates(path: str, finding: Any, kind: str, tree: ast.Module, resolver: 
     # what stands at the read, then what stands above it
     names.sort(key=lambda row: (abs(row[0] - first), row[0]))
     yield from dict.fromkeys((group, word) for _, group, word in names)
+
+
+def _module(path: str) -> str:
+    """The dotted name under which a file of this project is imported, as far as its path tells."""
+    return ".".join(os.path.splitext(os.path.relpath(path))[0].split(os.sep)).removeprefix("src.").removesuffix(".__init__")
+
+
+def _is_ours(name: str, path: str, root: str) -> bool:
+    """Whether a dotted name is defined in a file of this project: what a library's context manager is, its own entry says."""
+    parts = name.split(".")[:-1]
+    folders = (root, os.path.join(root, "src"), os.path.dirname(os.path.abspath(path)))
+    return bool(parts) and any(os.path.isfile(os.path.join(folder, *parts) + end) for folder in folders for end in (".py", f"{os.sep}__init__.py"))
 
 
 def _enclosing(tree: ast.Module, line: int) -> ast.AST:
@@ -161,7 +195,7 @@ def _described(path: str, line: int, kind: str, tree: ast.Module, data: bytes, v
         raise Failed(f"{path}:{line}: what is called here has no name")
     _refuse_known(path, call, written or method, data, vocabulary)
     target = dotted(index, written) if written else None
-    module = ".".join(os.path.splitext(os.path.relpath(path))[0].split(os.sep)).removeprefix("src.").removesuffix(".__init__")
+    module = _module(path)
     if target is not None and target in index.functions:
         target = f"{module}.{target}"
     if kind == "effect":
