@@ -16,6 +16,10 @@ _TELLING = frozenset(("get_or_none", "get_by_id", "select", "find_one", "find_ma
 _PLAIN_TYPES = frozenset(("str", "bytes", "list", "List", "dict", "Dict", "set", "Set", "tuple", "Tuple", "bool", "Sequence", "Mapping", "UUID"))
 
 
+#: Arguments of a field that is set when the row is made, or by itself.
+_SET_ONCE = ("primary_key", "unique", "auto_now", "auto_now_add")
+
+
 class Models:
     """Mixin of Walker."""
 
@@ -87,6 +91,27 @@ class Models:
             return found[1], found[1].name
         last = text.rsplit(".", 1)[-1]
         return None, last if last.isidentifier() and last[:1].isupper() else ""
+
+    def leaves_nothing(self, cls: Any, changed: Any) -> bool:
+        """Has a row no column beside the changed ones that another writer could have set meanwhile? Keys, timestamps that set themselves and the
+        row that it belongs to stay as they are."""
+        entry = self.orm_of_class(cls) if cls is not None else None
+        if entry is None or not set(cls.library_bases()) <= set(entry.fields.get("base") or ()) or any(cls.field_call(name) is None for name in changed):
+            return False
+        for owner in cls.mro():
+            for name in {*owner.info.assigns, *owner.info.annotations}:
+                call = cls.field_call(name)
+                if name in changed or self.vocabulary.reach.manager(name) or call is None and name not in owner.info.annotations:
+                    continue
+                if call is None:
+                    return False
+                words = call[2]
+                if any(words.get(word) == "True" for word in _SET_ONCE):
+                    continue
+                belongs = self._listed_call("relations", entry, call) and words.get("null") != "True" and any("CASCADE" in text for text in (*call[1], *words.values()))
+                if not belongs:
+                    return False
+        return True
 
     def holds_no_number(self, obj: Obj, name: str) -> bool:
         """Is the field declared as text, JSON, a list? Undeclared fields may be anything."""

@@ -883,7 +883,8 @@ class Orm(Models, Builders):
         preconditions = (Precondition("witness", "version column", self.values.unknown),) if versioned else ()
         if bound is not None and bound.by_role.get("precondition"):
             preconditions += self.preconditions_of(spec, bound, None, state)
-        writes_all = columns is None and not unit and not (spec is not None and spec.get("writes") == "changed columns")
+        writes_all = columns is None and not unit and not (spec is not None and spec.get("writes") == "changed columns") \
+            and not self.leaves_nothing(self.model_class(obj), {str(path[0]) for _, path in changes})
         value = self.write(
             node, state, record=record, verb="update", payload=payload, preconditions=preconditions, spec=spec,
             columns=tuple((f, self.flat(state, obj.fields[f])) for f in sorted(fields) if f in obj.fields), changes=changes,
