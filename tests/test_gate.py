@@ -333,3 +333,14 @@ def test_a_hook_of_commit_all(repo: Path, run: Any, monkeypatch: pytest.MonkeyPa
     monkeypatch.setenv("GIT_INDEX_FILE", str(lock))
     assert places(run, "--diff-base", "HEAD") == ["seats.py:6"]
     assert lock.read_bytes() == before
+
+
+def test_the_time_told_holds_both_sides(repo: Path, run: Any) -> None:
+    import time
+
+    (repo / "seats.py").write_text(HEAD + SELL)
+    started = time.perf_counter()
+    _, _, err = run("check", "--diff-base", "HEAD", "--output-format", "concise")
+    whole = time.perf_counter() - started
+    told = float(err.strip().rpartition(" · ")[2].removesuffix(" s"))
+    assert told > whole / 2, err

@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import os
 import sys
+import time
 from collections.abc import Callable, Sequence
 from typing import Any, TextIO
 
@@ -183,6 +184,7 @@ def run(arguments: list[str], command: str = "check") -> int:
     from noclobber import engine, verdict
     from noclobber.finding import Failure
 
+    started = time.perf_counter()
     progress = Progress() if shows_progress(options) else None
     try:
         workspaces = engine.Workspaces()
@@ -219,6 +221,7 @@ def run(arguments: list[str], command: str = "check") -> int:
     if options.quiet < 2:  # else nobody would see them
         settled = verdict.with_fixes(settled, engine.fixes_of(run, settled.findings, workspaces, buffer))
     settled.errors += tuple(Failure("RMW009", path, 0, reason) for path, reason in run.missing)
+    run.seconds = time.perf_counter() - started  # with the other side of --diff-base and the fixes
     numbers = settled.summary
     numbers.failed += len(run.missing)
 
