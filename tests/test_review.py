@@ -19,7 +19,7 @@ LOST = (
 
 
 def label(**changes: object) -> dict:
-    return {"rule": "RMW101", "app": "shop 1.0", "path": "a.py", "line": 6, "fingerprint": "x", "verdict": "right", "reason": "r", "round": "2026-12-01", **changes}
+    return {"rule": "RMW101", "app": "shop 1.0", "path": "a.py", "line": 6, "fingerprint": "x", "verdict": "right", "confidence": "high", "reason": "r", "round": "2026-12-01", **changes}
 
 
 def test_unread_findings_are_shown_with_their_code(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -36,7 +36,7 @@ def test_unread_findings_are_shown_with_their_code(tmp_path: Path, monkeypatch: 
 
 
 def test_trust_is_that_of_the_last_round() -> None:
-    labels = [label(verdict="wrong", round="2026-11-30"), label(), label(verdict="wrong"), label(rule="RMW201")]
+    labels = [label(verdict="wrong", round="2026-11-30"), label(), label(verdict="wrong"), label(rule="RMW201"), label(verdict="wrong", confidence="low")]
     assert review.trust(labels) == {"RMW101": {"right": 1, "wrong": 1}, "RMW201": {"right": 1, "wrong": 0}}
 
 

@@ -273,10 +273,17 @@ class Selection:
         return best[2] == 0
 
 
+#: So many findings must have been read before they decide whether a rule is on by default.
+ENOUGH_READ = 4
+
+
 def distrusted(page: Any) -> bool:
-    """Whether the page's findings on unseen code were read and fewer than 9 in 10 were right (DESIGN §9)."""
+    """Whether the page's findings on unseen code were read and fewer than 9 in 10 were right (DESIGN §9).
+
+    One or two that were read say nothing either way.
+    """
     right, wrong = page.trust["right"], page.trust["wrong"]
-    return right + wrong > 0 and right * 10 < 9 * (right + wrong)
+    return right + wrong >= ENOUGH_READ and right * 10 < 9 * (right + wrong)
 
 
 # --- what the other parts see -----------------------------------------------------------------------------------------

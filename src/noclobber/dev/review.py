@@ -1,8 +1,10 @@
 """Reading findings on code that nobody here wrote, and what was said of them: `rules/labels.jsonl`, one label a line.
 
-A label: {"rule": code, "app": "weblate 5.14", "path", "line", "fingerprint", "verdict": "right" | "wrong", "reason", "round": "2026-12-01"}.
+A label: {"rule": code, "app": "weblate 5.14", "path", "line", "fingerprint", "verdict": "right" | "wrong", "confidence", "reason",
+"round": "2026-12-01"}.
 A page's `trust` counts the labels of the rule's last round: earlier ones were given to an earlier state of the rule, whose wrong kinds have
-been mended since. A finding that has a label of any round counts as read.
+been mended since. Findings of low confidence do not count: a default run hides them, since they are no better than a guess. A finding that
+has a label of any round counts as read.
 """
 from __future__ import annotations
 
@@ -13,7 +15,7 @@ import sys
 from typing import Any, Iterator, Sequence
 
 VERDICTS = ("right", "wrong")
-_FIELDS = ("rule", "app", "path", "line", "fingerprint", "verdict", "reason", "round")
+_FIELDS = ("rule", "app", "path", "line", "fingerprint", "verdict", "confidence", "reason", "round")
 _TRUST = re.compile(r"(?m)^trust = \{right = \d+, wrong = \d+\}$")
 
 
@@ -42,7 +44,8 @@ def read_labels(path: str) -> list[dict]:
 
 
 def trust(labels: Sequence[dict]) -> dict[str, dict[str, int]]:
-    """Code → {"right": n, "wrong": n} of the last round of each rule."""
+    """Code → {"right": n, "wrong": n} of the last round of each rule, of what a default run shows."""
+    labels = [label for label in labels if label["confidence"] != "low"]
     last: dict[str, str] = {}
     for label in labels:
         last[label["rule"]] = max(last.get(label["rule"], ""), label["round"])

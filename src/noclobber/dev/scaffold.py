@@ -114,17 +114,24 @@ def generated(base: Path) -> dict[Path, str]:
 def rules_table() -> str:
     """The README's table of the rules, by family, from their pages."""
     from noclobber import knowledge
+    from noclobber.config import distrusted
 
     pages = sorted(knowledge.load().pages.values(), key=lambda page: page.code)
     rows = ["| family | what goes wrong | rules |\n|---|---|---|\n"]
     for digit, family, summary in README_FAMILIES:
         names = ", ".join(f"{page.code} `{page.slug}`" for page in pages if page.code[3] == digit)
         rows.append(f"| {digit}xx {family} | {summary} | {names} |\n")
-    strict = ", ".join(page.code for page in pages if page.level == "strict" and page.code[3] != "0")
-    mixed = ", ".join(page.code for page in pages if any(level != page.level for level, _ in page.variants.values()))
+    held = {page.code for page in pages if distrusted(page)}
+    strict = ", ".join(page.code for page in pages if page.level == "strict" and page.code[3] != "0" and page.code not in held)
+    mixed = ", ".join(page.code for page in pages if any(level != page.level for level, _ in page.variants.values()) and page.code not in held)
     return "".join(rows) + (
-        f"\nThese are on with `--strict` or when selected: {strict}. The others are on by default. Of {mixed} some cases are on by default and others are not:"
-        " their pages say which.\n"
+        f"\nThese are on with `--strict` or when selected: {strict}. Of {mixed} some cases are on by default and others are not: their pages say which."
+        + (
+            f" These need `--preview` (or `--strict`), since fewer than nine in ten of their findings on code that was read were right: {', '.join(sorted(held))}."
+            if held
+            else ""
+        )
+        + " The others are on by default.\n"
     )
 
 
