@@ -6,7 +6,6 @@ from typing import Iterator
 from noclobber.trace.events import Loop, Site, Trace, Write
 from noclobber.trace.questions.claims import Claim, Mark
 from noclobber.trace.questions.conflicts import stale_part
-from noclobber.trace.questions.guards import anchor
 from noclobber.trace.questions.retries import policy_place
 
 

@@ -13,7 +13,7 @@ import sys
 from collections.abc import Iterator
 from typing import Any
 
-from noclobber.cli.common import FOUND, OK, Failed, Parser, nearest, overrides
+from noclobber.cli.common import OK, Failed, Parser, nearest, overrides
 from noclobber.cli.places import EVERYTHING, at, overriding, place_of
 
 KINDS = ("guard", "effect", "store", "last-writer")

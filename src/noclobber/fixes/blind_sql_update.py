@@ -93,7 +93,7 @@ def _computed(job: Job, statement: Statement, call: Any) -> Draft:
 
 def _compared(job: Job, statement: Statement, call: Any) -> Draft:
     """`… AND version = ?` with the version that was read, `version = version + 1` in SET, and a look at the count."""
-    sheet, read = job.sheet, job.claim.read
+    read = job.claim.read
     columns = [name for name in read.columns or () if name and job.vocabulary.match("version_column", name)]
     if not columns:
         raise Refused("no version is read")

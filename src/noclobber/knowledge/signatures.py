@@ -10,7 +10,7 @@ from noclobber.knowledge.errors import Record, nearest
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:  # importing typing costs more than the whole vocabulary
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Iterable, Sequence
     from typing import Any
 
 

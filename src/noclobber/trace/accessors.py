@@ -2,7 +2,7 @@
 from __future__ import annotations
 
 import sys
-from typing import Any, Optional
+from typing import Any
 
 from noclobber.knowledge.pairs import WRITERS, parted
 

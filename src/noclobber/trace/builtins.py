@@ -4,7 +4,7 @@ from __future__ import annotations
 from typing import Any, Callable, Optional
 
 from .objects import Obj, State
-from .values import CLOCK, CONST, NOTHING, RANDOM, Lit, Origin, Value
+from .values import CLOCK, CONST, NOTHING, RANDOM, Lit, Value
 
 
 def _first(args: Any) -> Optional[Value]:

@@ -1033,7 +1033,6 @@ class Calls:
         """`@contextmanager`: its code before the yield, the block, its code after."""
         _, scope, remembered, self_value = manager.ref
         args = self.remembered[remembered]
-        outer = self.frames[-1]
         ends: list = []
         before = state.held
 

@@ -11,7 +11,7 @@ from typing import Any, Iterable, NamedTuple, Optional
 from .events import Precondition
 from .expressions import assignments, conditions
 from .objects import State
-from .values import CONST, NOTHING, SERVER, Lit, Template, Value
+from .values import NOTHING, SERVER, Lit, Template, Value
 
 #: Comparison words of filters → operators of `split_predicates`.
 _FILTER_WORDS = {"$eq": "=", "$in": "in", "$nin": "not in", "$gt": ">", "$gte": ">=", "$lt": "<", "$lte": "<=", "$ne": "!="}

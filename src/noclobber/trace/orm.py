@@ -5,10 +5,10 @@ from typing import Any, Optional
 
 from . import ir
 from .builders import Builders
-from .events import Expire, Lock, LockEvent, LockQuery, Pending, Precondition, Read, Record
+from .events import Expire, Lock, LockQuery, Pending, Precondition, Read, Record
 from .models import Models, packages_of
 from .objects import Obj, State
-from .values import CONST, NOTHING, SERVER, Lit, Origin, Query, Value
+from .values import NOTHING, SERVER, Origin, Query, Value
 
 _COMPARISONS = {"==": "=", "!=": "!=", "<": "<", "<=": "<=", ">": ">", ">=": ">=", "in": "in", "is": "is"}
 _LOOKUPS = {"exact": "=", "iexact": "=", "gt": ">", "gte": ">=", "lt": "<", "lte": "<=", "in": "in", "isnull": "is null", "ne": "!="}

@@ -5,7 +5,7 @@ from typing import Any, Optional
 
 from . import ir
 from .objects import State
-from .policies import ANY, Policies, Policy
+from .policies import Policies, Policy
 from .values import CONST, NOTHING, UNKNOWN, Value
 
 

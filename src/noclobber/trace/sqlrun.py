@@ -3,9 +3,9 @@ from __future__ import annotations
 
 from typing import Any, Iterable, Optional
 
-from .events import Begin, Commit, Lock, LockEvent, Precondition, Read, Record, Write
+from .events import Begin, Commit, Lock, LockEvent, Precondition, Read, Record
 from .objects import Obj, State
-from .values import CONST, NOTHING, SERVER, Lit, Origin, Query, Template, Value
+from .values import CONST, NOTHING, SERVER, Lit, Origin, Template, Value
 
 
 _FALLBACKS = frozenset(("coalesce", "ifnull", "nvl", "isnull"))

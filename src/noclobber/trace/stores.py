@@ -20,7 +20,7 @@ from .files import Files, plain_path
 from .objects import Obj, State
 from .managers import Managers
 from .orm import Orm
-from .outcomes import IO_ERRORS, Outcomes
+from .outcomes import Outcomes
 from .pipelines import Pipelines
 from .replays import Replays
 from .requests import Requests

@@ -7,7 +7,6 @@ from typing import Any, Callable, Iterator, Optional
 from .exposed import Body, Collected, Exposure, Parameter, Schema, Tool, Toolbox
 from .questions.tools import shape
 from .tools import describing_texts
-from .values import NOTHING
 
 MAX_DISPATCHED = 60  # tools behind dispatching functions that are walked one by one
 _ANNOTATED = re.compile(r"\W+")

@@ -9,7 +9,7 @@ from typing import Any, Iterator, Optional
 from . import ir
 from .exposed import Body, Exposure, Parameter, Returned, Schema
 from .objects import Dead, State, join_states
-from .values import NOTHING, Lit, Origin, Template, Value
+from .values import NOTHING, Lit, Template, Value
 
 _SCHEMA_KEYS = ("['input_schema']", "['inputSchema']", "['parameters']")
 _DESCRIBING = frozenset(("description", "desc", "__doc__"))

@@ -4,7 +4,6 @@ from __future__ import annotations
 from typing import Iterator, NamedTuple, Optional
 
 from ..events import Begin, Effect, Event, Fresh, Loop, Trace
-from .effects import LASTING
 
 
 def is_retry(loop: Loop, n: int, cause: object = "exception") -> bool:

@@ -6,7 +6,7 @@ from typing import Any, Iterator, NamedTuple, Optional
 from ..events import Read, Record, Trace, Write
 from ..exposed import Returned, Tool, Toolbox
 from ..records import NO
-from ..values import CONST, Lit, Origin, Template, Value
+from ..values import Lit, Origin, Template, Value
 from .guards import same
 
 
