@@ -156,9 +156,12 @@ class Vocabulary:
         index: dict[str, Any],
         digest: str,
         gone: frozenset[int] = frozenset(),
+        declared: dict[str, list[str]] | None = None,
     ) -> None:
-        """`gone`: numbers of entries that a user's layer replaced or disabled; the index still names them."""
+        """`gone`: numbers of entries that a user's layer replaced or disabled; the index still names them. `declared`: the
+        patterns that users have added, by group."""
         self._data = entries
+        self._declared = declared or {}
         self._gone = gone
         self._patterns = patterns
         self._index = index
@@ -180,7 +183,7 @@ class Vocabulary:
         self._reach: Reach | None = None
 
     def __reduce__(self):
-        return Vocabulary, (self._data, self._patterns, self._index, self.digest, self._gone)
+        return Vocabulary, (self._data, self._patterns, self._index, self.digest, self._gone, self._declared)
 
     # --- calls -----------------------------------------------------------------------------------------------
     def functions(self, dotted: str) -> tuple[Spec, ...]:
@@ -263,6 +266,11 @@ class Vocabulary:
         return found
 
     # --- name patterns ---------------------------------------------------------------------------------------
+    def declares(self, patterns: str, name: str) -> bool:
+        """Tell whether a user's own pattern of that group fits the name. It counts for code that can be read, too."""
+        own = self._declared.get(patterns)
+        return own is not None and any(_fits(name, pattern) for pattern in own)
+
     def match(self, patterns: str, name: str) -> bool:
         """Tell whether the last dotted part of `name` fits the group of `_names.toml`. Raises KnowledgeError for an
         unknown group."""
@@ -331,12 +339,13 @@ class Vocabulary:
         from noclobber.knowledge.index import index_entries, join_indexes
 
         entries = merge(self.data, [layer])
-        patterns = dict(self._patterns)
+        patterns, declared = dict(self._patterns), dict(self._declared)
         for group, globs in layer.patterns.items():
             if group not in patterns:
                 line = layer.lines.key(layer.lines.table(layer.prefix + "patterns"), group)
                 raise KnowledgeError(layer.path, line, f'no group of patterns "{group}"{nearest(group, patterns)}')
             patterns[group] = [*patterns[group], *globs]
+            declared[group] = [*declared.get(group, ()), *globs]
         old = {id(entry) for entry in self._data}
         kept = {id(entry) for entry in entries}
         fresh = [entry for entry in entries if id(entry) not in old]
@@ -344,7 +353,7 @@ class Vocabulary:
         told = repr((self.digest, fresh, sorted(gone), patterns))
         digest = hashlib.sha256(told.encode("utf-8", "surrogatepass")).hexdigest()
         index = join_indexes(self._index, index_entries(fresh, len(self._data)))
-        return Vocabulary([*self._data, *fresh], patterns, index, digest, frozenset(gone))
+        return Vocabulary([*self._data, *fresh], patterns, index, digest, frozenset(gone), declared)
 
     # --- inner -----------------------------------------------------------------------------------------------
     def _entry(self, number: int) -> Entry:

@@ -520,6 +520,8 @@ class Calls:
             entry += ("callback",)
         self.handed = False
         self.trace.callees.setdefault(self.frames[-1].calls + (entry,), (function, scope.path))
+        if undecorated is None and self.vocabulary.declares("locking_reader", name):
+            self.lock_by_name(node, state)  # the user says so, whatever its code shows
         frame = undecorated or Frame(scope, excerpt, function, self.frames[-1].calls + (entry,), closure)
         if undecorated is not None:
             self.decorating.append(None)
@@ -904,9 +906,7 @@ class Calls:
     def promised(self, name: str, result: Value, receiver: Value, args: Arguments, node: Any, state: State) -> Value:
         """What the name of an unresolved callee promises (`_names.toml`): a lock, a conditional write. A name may silence only."""
         if self.vocabulary.match("locking_reader", name):
-            lock = self.event(LockEvent, node, state)
-            lock.lock = Lock("pattern", lock.n, "tx")
-            self.take(lock.lock, state)
+            self.lock_by_name(node, state)
             return self.values.replace(result, flags=result.flags | {"locked"})
         if self.vocabulary.match("lock_taker", name) or name in ("acquire", "aacquire") and bool(receiver.name) and self.vocabulary.match("lock_factory", receiver.name):
             return self.taken_by_name(result, node, state)
@@ -922,6 +922,11 @@ class Calls:
             self.passes(self.event(Suspend, node, state, what=name), state)
         self.pattern_write(name, result, receiver, args, node, state)
         return result
+
+    def lock_by_name(self, node: Any, state: State) -> None:
+        lock = self.event(LockEvent, node, state)
+        lock.lock = Lock("pattern", lock.n, "tx")
+        self.take(lock.lock, state)
 
     def is_logger(self, receiver: Value) -> bool:
         return bool(receiver.name) and self.vocabulary.match("harmless_receiver", receiver.name)
