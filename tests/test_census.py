@@ -25,7 +25,7 @@ def census(root: Path, monkeypatch: pytest.MonkeyPatch, only: str = "shop", **fi
     for name, text in {"__init__": "", "models": MODELS, "bonus": BONUS, **files}.items():
         (root / "shop" / f"{name}.py").write_text(text)
     monkeypatch.chdir(root)
-    settled = verdict.settle(engine.run([only], Resolver(), jobs=1).items)
+    settled = verdict.settle(engine.run([only], Resolver({"preview": True}), jobs=1).items)
     (finding,) = [found for found in settled.findings if found.path == os.path.join("shop", "bonus.py")]
     return finding.census
 

@@ -35,5 +35,5 @@ def test_a_locking_reader_of_the_project(tmp_path: Path, monkeypatch: pytest.Mon
     (tmp_path / "pyproject.toml").write_text(f"[tool.noclobber.patterns]\nlocking_reader = {patterns}\n" if patterns else "")
     (tmp_path / "app.py").write_text(MODULE)
     monkeypatch.chdir(tmp_path)
-    found = verdict.settle(engine.run(["app.py"], Resolver(), jobs=1).items).findings
+    found = verdict.settle(engine.run(["app.py"], Resolver({"preview": True}), jobs=1).items).findings
     assert [finding.place.line for finding in found] == lines

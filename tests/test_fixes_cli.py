@@ -27,12 +27,15 @@ def visited(pk):
     page.save()
 '''
 FIXED = DJANGO.replace("page.hits += 1", 'page.hits = models.F("hits") + 1').replace("page.save()", 'page.save(update_fields=["hits"])')
+#: Whatever the rules' trust is. A repository needs its own: no settings above its root count.
+PREVIEW = "[tool.noclobber]\npreview = true\n"
 USELESS = "x = 1  # noclobber: ignore[RMW101] -- for nothing\n"
 
 
 @pytest.fixture(autouse=True)
 def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     (tmp_path / "work").mkdir()
+    (tmp_path / "pyproject.toml").write_text(PREVIEW)
     monkeypatch.chdir(tmp_path / "work")
     return tmp_path / "work"
 
@@ -94,7 +97,7 @@ def test_mode_stays_and_nothing_is_left_beside(run, here):
 
 
 def test_a_link_out_of_the_tree_is_left_alone(run, here, tmp_path):
-    (here / "pyproject.toml").write_text("[tool.noclobber]\n")
+    (here / "pyproject.toml").write_text("[tool.noclobber]\npreview = true\n")
     outside = tmp_path / "outside.py"
     outside.write_text(USELESS)
     inside = here / "real.py"
@@ -119,10 +122,11 @@ def test_a_file_that_cannot_be_written_is_named(run, here, monkeypatch):
 
 
 def test_suppressed_baselined_and_unselected_findings_stay(run, here):
+    (here / "pyproject.toml").write_text(PREVIEW)
     (here / "a.py").write_text(DJANGO.replace("page.save()", "page.save()  # noclobber: ignore[RMW201] -- one writer"))
     (here / "b.py").write_text(DJANGO)
     assert run("baseline", "create", "b.py").code == 0
-    (here / "pyproject.toml").write_text('[tool.noclobber]\nbaseline = ".noclobber-baseline.json"\n')
+    (here / "pyproject.toml").write_text('[tool.noclobber]\npreview = true\nbaseline = ".noclobber-baseline.json"\n')
     before = {name: (here / name).read_text() for name in ("a.py", "b.py")}
     assert run("check", "--fix", "--unsafe-fixes", ".").code == 0
     assert {name: (here / name).read_text() for name in ("a.py", "b.py")} == before
@@ -136,6 +140,7 @@ def test_diff_base_touches_new_findings_only(run, here):
     def git(*words: str) -> None:
         subprocess.run(["git", "-c", "user.email=a@b.c", "-c", "user.name=x", *words], cwd=here, check=True, capture_output=True)
 
+    (here / "pyproject.toml").write_text(PREVIEW)
     (here / "a.py").write_text(DJANGO)
     git("init", "-q", "-b", "main")
     git("add", ".")
@@ -153,6 +158,7 @@ def test_diff_base_touches_new_findings_only(run, here):
 
 @pytest.mark.parametrize("text", [DJANGO + USELESS, DJANGO + USELESS.rstrip("\n"), (DJANGO + USELESS).replace("\n", "\r\n")], ids=["plain", "no-end", "crlf"])
 def test_diff_is_a_patch_that_git_applies(run, here, text):
+    (here / "pyproject.toml").write_text(PREVIEW)
     (here / "pkg").mkdir()
     file = here / "pkg" / "a b.py"
     file.write_bytes(text.encode())
@@ -302,3 +308,12 @@ def test_no_file_is_rewritten_beyond_its_edits(run, here):
     done = run("check", "--fix", "--unsafe-fixes", ".")
     assert done.code == 1  # of the files that cannot be read
     assert {name: (here / name).read_bytes() for name in files} == {**files, "fix.py": b"\xef\xbb\xbf\x0cx = 1"}
+
+
+def test_a_very_long_function_is_not_tried(run, here, monkeypatch):
+    """Each try walks the function again: in one of ten thousand lines that would take minutes."""
+    monkeypatch.setattr("noclobber.repair.MAX_LINES", 3)
+    (here / "a.py").write_text(DJANGO)
+    assert run("check", "--fix", "--unsafe-fixes", ".").code == 1
+    assert (here / "a.py").read_text() == DJANGO
+    assert "its function has more than 3 lines" in run("explain", "a.py:11").out

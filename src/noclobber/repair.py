@@ -14,6 +14,10 @@ from noclobber.finding import Finding, Fix, told
 from noclobber.resolve import Source, SourceError
 
 
+#: A change is tried by walking its function again, once for each finding in it; a longer one would take minutes.
+MAX_LINES = 1_500
+
+
 def fixes_for(data: bytes, path: str, config: Any, findings: Sequence[Finding], workspace: Optional[Workspace] = None) -> list[Any]:
     """For each finding of the file shown as `path` its verified finding.Fix, or the reason (str) why there is none ("": its rule has none)."""
     from noclobber.fixes import SLUGS
@@ -54,6 +58,8 @@ class _Bench:
         from noclobber.fixes.edits import Refused
         from noclobber.fixes.job import Job
 
+        if self.length(finding.function) > MAX_LINES:
+            return f"its function has more than {MAX_LINES:,} lines: no change is tried there"
         found = self.claim(finding)
         if found is None:
             return "the finding is seen through its callers only"
@@ -73,6 +79,15 @@ class _Bench:
                 if job is None or not job.has_another:
                     break
         return reasons[0]
+
+    def length(self, function: str) -> int:
+        """Lines of a function, or of the loose statements of a class or of the module."""
+        index = self.entry.index
+        info = index.functions.get(function)
+        if info is not None:
+            return info.end - info.start + 1
+        loose = index.classes[function].loose if function in index.classes else index.loose
+        return sum(last - first + 1 for first, last in loose)
 
     # --- the claim behind a finding ----------------------------------------------------------------------------------------------
     def claim(self, finding: Finding) -> Optional[tuple]:

@@ -883,8 +883,7 @@ class Orm(Models, Builders):
         preconditions = (Precondition("witness", "version column", self.values.unknown),) if versioned else ()
         if bound is not None and bound.by_role.get("precondition"):
             preconditions += self.preconditions_of(spec, bound, None, state)
-        writes_all = columns is None and not unit and not (spec is not None and spec.get("writes") == "changed columns") \
-            and not self.leaves_nothing(self.model_class(obj), {str(path[0]) for _, path in changes})
+        writes_all = columns is None and not unit and not (spec is not None and spec.get("writes") == "changed columns")
         value = self.write(
             node, state, record=record, verb="update", payload=payload, preconditions=preconditions, spec=spec,
             columns=tuple((f, self.flat(state, obj.fields[f])) for f in sorted(fields) if f in obj.fields), changes=changes,
@@ -894,6 +893,7 @@ class Orm(Models, Builders):
         event = self.index[("write", id(self.site(node).at), self.frames[-1].calls, extra or ("obj", oid))]
         event.commit, event.session = commit, obj.session
         event.model = self.model_class(obj)
+        event.alone = writes_all and self.leaves_nothing(event.model, {str(path[0]) for _, path in changes})
         if unit and versioned:
             self.note_mapped_version(event, self.model_class(obj), fields, around=False)
         current = state.heap[oid]

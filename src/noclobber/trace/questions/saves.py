@@ -29,7 +29,7 @@ class FullSave:
 
 def full_saves(trace: Trace) -> Iterator[FullSave]:
     for write in trace.of("write"):
-        if write.record.family != "orm" or not write.full or write.conditional or write.verb != "update":
+        if write.record.family != "orm" or not write.full or write.alone or write.conditional or write.verb != "update":
             continue
         if write.text == "merge":
             yield FullSave(write, tuple(sorted(column for column, _ in write.columns or ())), write.site, None, None, frozenset())
