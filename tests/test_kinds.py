@@ -18,6 +18,7 @@ def test_a_call_on_the_other_branch_stands_not_in_between() -> None:
     program = """
         class Member(models.Model):
             due = models.DateTimeField(null=True)
+            name = models.CharField(max_length=40)
 
             def remind(self):
                 if not self.due:
@@ -40,8 +41,8 @@ def test_a_call_on_the_other_branch_stands_not_in_between() -> None:
                 member.save()
     """
     assert said(program) == [
-        ("RMW204", 17, "only `due` changed, but every column of `Member` is written as it was loaded"),
-        ("RMW204", 23, "only `due` changed, but every column of `Member` is written as it was loaded and a remote call stands in between"),
+        ("RMW204", 18, "only `due` changed, but every column of `Member` is written as it was loaded"),
+        ("RMW204", 24, "only `due` changed, but every column of `Member` is written as it was loaded and a remote call stands in between"),
     ]
 
 

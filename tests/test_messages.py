@@ -18,7 +18,7 @@ STORES = {
 
 
 def said(capsys: pytest.CaptureFixture[str]) -> str:
-    cli.main(["check", "a.py", "--no-cache", "-q"])
+    cli.main(["check", "a.py", "--no-cache", "--preview", "-q"])
     return capsys.readouterr().out
 
 
