@@ -335,12 +335,20 @@ def test_a_hook_of_commit_all(repo: Path, run: Any, monkeypatch: pytest.MonkeyPa
     assert lock.read_bytes() == before
 
 
-def test_the_time_told_holds_both_sides(repo: Path, run: Any) -> None:
+def test_the_time_told_holds_both_sides(repo: Path, run: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    """By a clock that each analysis of a side moves on by a second."""
     import time
 
+    from noclobber import engine
+
+    clock = [0.0]
+    monkeypatch.setattr(time, "perf_counter", lambda: clock[0])
+
+    def ticking(items: Any, *rest: Any, analysed: Any = engine.analyse_item, **more: Any) -> Any:
+        clock[0] += 1
+        return analysed(items, *rest, **more)
+
+    monkeypatch.setattr(engine, "analyse_item", ticking)
     (repo / "seats.py").write_text(HEAD + SELL)
-    started = time.perf_counter()
-    _, _, err = run("check", "--diff-base", "HEAD", "--output-format", "concise")
-    whole = time.perf_counter() - started
-    told = float(err.strip().rpartition(" · ")[2].removesuffix(" s"))
-    assert told > whole / 2, err
+    _, _, err = run("check", "--diff-base", "HEAD", "--output-format", "concise", "-j", "1")
+    assert float(err.strip().rpartition(" · ")[2].removesuffix(" s")) == clock[0] >= 2

@@ -11,6 +11,7 @@ KNOWN = {
     **dict.fromkeys((f"pymongo.database.Database.{name}" for name in ("__getitem__", "__getattr__", "get_collection", "create_collection")), "the key part is named `collection`"),
     "urllib3.PoolManager.raise_for_status": "of other clients of the entry",
     "django.core.mail.EmailMessage.asend": "of a later Django",
+    **dict.fromkeys((f"django.db.connection.{name}" for name in ("fetchone", "fetchall", "fetchmany")), "of its cursor; the connection itself is a proxy"),
     "urllib3.Retry": "`method_whitelist` of urllib3 1",
 }
 
