@@ -25,3 +25,33 @@ def test_without_the_key_two_are_created() -> None:
 def test_a_unique_column_may_stand_in_sa_column() -> None:
     text = FILE.read_text(encoding="utf-8").replace("UniqueConstraint(", "Index(").replace("String(128), nullable=False, index=True", "String(128), nullable=False, unique=True")
     assert variants(text) == ["constraint"] * 3
+
+
+def test_a_row_looked_for_by_its_primary_key_is_there_once() -> None:
+    """Also where the class declares no key: its ORM gives it one. `pk` is another name of the key, whatever that is called."""
+    text = """
+from django.db import models
+
+
+class Tool(models.Model):
+    name = models.CharField(max_length=50)
+
+
+class Bin(models.Model):
+    number = models.IntegerField(primary_key=True)
+    name = models.CharField(max_length=50)
+
+
+def tools(number, name):
+    try:
+        Tool.objects.get(pk=number)
+    except Tool.DoesNotExist:
+        Tool(id=number, name=name).save()
+
+
+def bins(number, name):
+    if not Bin.objects.filter(pk=number).exists():
+        Bin.objects.create(number=number, name=name)
+"""
+    assert variants(text) == ["constraint", "constraint"]
+    assert variants(text.replace("Tool.objects.get(pk=number)", "Tool.objects.get(name=name)")) == ["", "constraint"]

@@ -399,7 +399,7 @@ class _Run:
                 continue
             mine = [other for other in claims if other.rule == claim.rule and other.site.at is claim.site.at]
             if not mine:
-                judged = judged or not partly or any(map(_holds, events))
+                judged = judged or not partly or any(_holds(event) or _is_made(event, claim) for event in events)
                 continue
             if self.confirmed(claim, caller, depth + 1, way):
                 from noclobber.trace.questions.claims import Mark
@@ -501,16 +501,25 @@ def _at(trace: Any, claim: Any, scope: Any) -> list:
     if getattr(claim.write, "unit", False):
         changes = _changes(claim)
         return [event for event in trace.of("write") if event.unit and any(id(trace.events[n].site.at) in changes for n, _ in event.changes)]
-    return [event for event in trace.events if event.site.at is claim.write.site.at and any(
+    at = claim.write.site.at
+    found = [event for event in trace.events if event.site.at is at and any(
         site.path == scope.path and (site.function + ".").startswith(scope.qualname + ".")
         for site in (event.site, *(call[1] for call in event.ctx.calls[1:] if hasattr(call[1], "function"))))]
+    # A caller that knows the class enters a save() of its own, where the write stands.
+    return found if any(event.kind == claim.write.kind for event in found) else found + [
+        event for event in trace.of(claim.write.kind) if any(getattr(call[1], "at", None) is at for call in event.ctx.calls)]
 
 
 def _holds(event: Any) -> bool:
     """Is anything held there that may guard? Where not every helper was entered, silence alone tells nothing."""
     from noclobber.trace.questions.guards import GUARDS
 
-    return any(lock.kind in GUARDS for lock in event.ctx.held)
+    return any(lock.kind in GUARDS or lock.kind == "claim" for lock in event.ctx.held)
+
+
+def _is_made(event: Any, claim: Any) -> bool:
+    """Does the caller hand in a record that it has just made, so that what is an update of some row here is its first save there?"""
+    return event.kind == "write" and event.verb == "create" and getattr(claim.write, "verb", "") != "create"
 
 
 def _changes(claim: Any) -> set:

@@ -3,7 +3,7 @@ from __future__ import annotations
 
 from typing import Any, Optional
 
-from .events import Check
+from .events import Check, Lock
 from .objects import Obj, State
 from .values import Value
 
@@ -51,8 +51,23 @@ class Outcomes:
         for n in numbers:
             self.note_check(n, state, node, "raise_for_status")
             if self.trace.events[n].kind == "write":
-                state.won |= {n}
+                self.accepted(n, state)
                 state.lost -= {n}
+
+    def accepted(self, n: int, state: State) -> None:
+        """From here on the write is known to have been accepted. One that asked for more than the key has won the row: who comes second is refused."""
+        state.won |= {n}
+        event = self.trace.events[n]
+        if event.verb in ("update", "replace", "upsert") and event.record.family in ("sql", "orm", "document") and self.asks(event):
+            # A state that was changed stays; without that the row is locked until the transaction ends.
+            state.held |= {Lock("claim", n, "claim" if event.conditional else "tx", event.record)}
+
+    def asks(self, write: Any) -> bool:
+        """Does its condition ask for a state, an owner or a version beside the key?"""
+        if write.conditional:
+            return True
+        match = self.vocabulary.match
+        return any(match(group, column.removesuffix(" in")) for column, _ in write.record.key for group in ("state_column", "claim_column", "version_column"))
 
     def note_check(self, n: int, state: State, node: Any, how: str) -> None:
         state.unchecked -= {n}

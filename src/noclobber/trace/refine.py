@@ -161,7 +161,7 @@ class Refiner(Mixing, Verdicts):
             return
         good, bad = (yes, no) if verdict == "won" else (no, yes)
         if origin.n not in good.lost or origin.n in good.won:
-            good.won |= {origin.n}  # else an earlier test has said that it failed: it is another failure than the conflict
+            self.accepted(origin.n, good)  # else an earlier test has said that it failed: it is another failure than the conflict
         good.lost -= {origin.n}
         bad.lost |= {origin.n}
         bad.won -= {origin.n}

@@ -551,6 +551,8 @@ class Stores(Accessors, Sessions, Dumps, Outcomes, Requests, Blobs, Files, Tags,
         conditional = event.conditional
         state.won -= {n}
         state.lost -= {n}
+        if any(lock.kind == "claim" and lock.n == n for lock in state.held):
+            state.held = frozenset(lock for lock in state.held if lock.kind != "claim" or lock.n != n)
         if not unit:
             # Numbers of this unit's writes of an earlier round say nothing of this one.
             state.done |= {(region.id, ("write", n)) for region in self.regions}
@@ -563,7 +565,7 @@ class Stores(Accessors, Sessions, Dumps, Outcomes, Requests, Blobs, Files, Tags,
         if (conditional or verb == "delete") and outcome in ("count", "row", "result", "status"):
             state.unchecked |= {n}
         if raised and outcome == "raises":
-            state.won |= {n}
+            self.accepted(n, state)
         origin = Origin("outcome", n)
         oid = self.object_id(node, "outcome", extra)
         state.put(oid, Obj("path", origin, label=record.label))

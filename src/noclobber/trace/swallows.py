@@ -127,7 +127,7 @@ class Swallows:
             return None
         writes = frozenset(n for n in branch.lost - before.lost if self.witnessed(n) and (other is None or n not in other.lost)
                            and self.trace.events[n].outcome in ("count", "row", "result", "status"))
-        if not writes or not self.only_idles(body, ""):
+        if not writes or not self.only_idles(body, "") or self.goes_to_next(body) and all(self.claims_state(n) for n in writes):
             return None
         event = self.event(Swallow, test, branch, "branch", types=NOTHING)
         self.note_swallow(event, writes, False)
@@ -135,6 +135,16 @@ class Swallows:
         if other is not None:
             other.done |= {("passed", event.n)}
         return event
+
+    def goes_to_next(self, body: Any) -> bool:
+        """`continue` in a loop over many records: this one is left to whoever was faster."""
+        return isinstance(body[-1], ir.Continue) and bool(self.regions) and self.regions[-1].event.items
+
+    def claims_state(self, n: int) -> bool:
+        """Does the write lead its record out of the very state that its condition asks for?"""
+        write = self.trace.events[n]
+        written = {name for name, _ in write.columns or ()}
+        return any(p.kind == "state" and p.column in written for p in write.preconditions)
 
     # --- what ends a mark ---------------------------------------------------------------------------------------------------------------
     def fate_is_told(self, state: State, value: Value) -> None:

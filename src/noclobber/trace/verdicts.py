@@ -80,8 +80,7 @@ class Verdicts:
             self._settle(origin.n, {told[asked]}, same)
         self._settle(origin.n, {verdict for answer, verdict in told.items() if answer != asked}, other)
 
-    @staticmethod
-    def _settle(n: int, verdicts: set, state: State) -> None:
+    def _settle(self, n: int, verdicts: set, state: State) -> None:
         """Where only some of the answers are left, the write was accepted or refused as these say."""
         if LOST not in verdicts:
             state.lost -= {n}
@@ -90,7 +89,7 @@ class Verdicts:
         if verdicts == {LOST}:
             state.lost |= {n}
         elif verdicts == {WON}:
-            state.won |= {n}
+            self.accepted(n, state)
 
 
 def _answer(value: Value) -> tuple:

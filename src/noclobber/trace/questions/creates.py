@@ -2,7 +2,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Iterator, Optional
+from typing import Iterable, Iterator, Optional
 
 from ..events import Read, Trace, Write
 from ..records import NO, same_table, same_value
@@ -126,8 +126,12 @@ def _refuses_second(write: Write, read: Read, how: str) -> bool:
 def _by_primary_key(read: Read, write: Write) -> bool:
     """Was the row looked for by its primary key, which the create sets as well? Then the database refuses the second."""
     keys = write.keys or (frozenset(("id",)) if write.record.family == "sql" else frozenset())
-    asked = {"id" if column == "pk" and "pk" not in keys else column for column, _ in read.record.key}
-    return bool(keys) and keys <= asked and keys <= {column for column, _ in write.columns or ()}
+    short = next(iter(keys)) if len(keys) == 1 else "pk"  # `pk` is whatever the key is called
+
+    def named(columns: Iterable[str]) -> set:
+        return {short if column in ("pk", "id") else column for column in columns}
+
+    return bool(keys) and keys <= named(column for column, _ in read.record.key) and keys <= named(column for column, _ in write.columns or ())
 
 
 def _mirrored(op: str) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 from typing import Iterator, Optional
 
 from ..events import Event, Lock, Read, Site, Trace, Write
-from ..records import NO, same_record
+from ..records import NO, YES, same_record
 from ..values import Origin, Value
 
 
@@ -91,12 +91,46 @@ def guard_between(trace: Trace, read: Read, write: Event, change: Optional[Event
         if lock.kind == "optimistic" and lock.record is not None and same_record(lock.record, read.record) == NO:
             continue  # WATCH of another key
         return lock
+    own = won(trace, read, write, change)
+    if own is not None:
+        return own
     new = _made_before(trace, read, write)
     if new is not None:
         return new
     if read.lock is not None and read.lock.kind in GUARDS and read.lock not in write.ctx.freed and (change is None or read.lock not in change.ctx.freed):
         return read.lock  # taken with the read, wherever that was reached, and never given back
     return None
+
+
+def won(trace: Trace, start: Event, write: Event, change: Optional[Event] = None) -> Optional[Lock]:
+    """A conditional write of this very row that was accepted before: who comes second was refused there, so what the winner writes is not blind.
+
+    start: the read, or the change of an object that came from elsewhere. What was read before counts only when the condition asked for a
+    value of that same read, or tests the very thing that the later write sets.
+    """
+    if not isinstance(write, Write):
+        return None
+    held = write.ctx.held | change.ctx.held if change is not None else write.ctx.held
+    for lock in sorted((lock for lock in held if lock.kind == "claim" and lock.n != write.n), key=lambda lock: lock.n):
+        claim = trace.events[lock.n]
+        if same_record(claim.record, write.record) != YES and not (isinstance(start, Read) and same_record(claim.record, start.record) == YES):
+            continue
+        if not isinstance(start, Read) or start.n > claim.n or _asked_of(claim, start) or _retold(claim, write):
+            return lock
+    return None
+
+
+def _asked_of(claim: Write, read: Read) -> bool:
+    """`WHERE lease_expires_at = :the_one_that_was_read`: nothing has changed hands since the read."""
+    asked = [p.value for p in claim.preconditions] + [value for column, value in claim.record.key if column not in _ID_FIELDS]
+    return any(o.kind == "read" and o.n == read.n for value in asked for o in value.same)
+
+
+def _retold(claim: Write, write: Write) -> bool:
+    """Did the condition name every column that the later write sets?"""
+    asked = {p.column for p in claim.preconditions} | {column.removesuffix(" in") for column, _ in claim.record.key}
+    written = {str(path[0]) for _, path in write.changes} or {column for column, _ in write.columns or ()}
+    return bool(written) and written <= asked
 
 
 def _made_before(trace: Trace, read: Read, write: Event) -> Optional[Lock]:
@@ -128,12 +162,12 @@ def _row_of(origin: Origin) -> Origin:
     return origin._replace(path=origin.path[:-1]) if origin.path and str(origin.path[-1]) in ("pk", "id") else origin
 
 
-def guard_held(change: Event, write: Event) -> Optional[Lock]:
+def guard_held(trace: Trace, change: Event, write: Event) -> Optional[Lock]:
     """For an object that came in from outside: a lock held from the change until the write."""
     for lock in sorted(change.ctx.held & write.ctx.held, key=lambda lock: lock.n):
         if lock.kind in GUARDS:
             return lock
-    return None
+    return won(trace, change, write)
 
 
 def rejected(trace: Trace, start: Event, write: Event) -> list:
@@ -149,7 +183,7 @@ def rejected(trace: Trace, start: Event, write: Event) -> list:
             found.append((event.site, "process-local lock", _WHY_NOT["process"]))
         elif lock.kind == "row":
             found.append((event.site, "row lock", _WHY_NOT["row"]))
-        elif lock.kind != "written" and lock not in start.ctx.held:
+        elif lock.kind not in ("written", "claim") and lock not in start.ctx.held:
             found.append((event.site, f"{lock.kind} lock", "was taken after the read"))
     return found
 

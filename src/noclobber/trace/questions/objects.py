@@ -91,7 +91,7 @@ def _derived(trace: Trace, write: Write, change: Change, path: tuple) -> Optiona
     if base is not None and read is None:
         guard = None  # computed from an object that came from elsewhere, before the row was loaded
     else:
-        guard = guard_between(trace, read, write, last) if read is not None else guard_held(change, write)
+        guard = guard_between(trace, read, write, last) if read is not None else guard_held(trace, change, write)
     if guard is None and unchanged_under_lock(trace, write.base | ({Origin("read", read.n)} if read is not None else frozenset()), write):
         return None
     if guard is not None:

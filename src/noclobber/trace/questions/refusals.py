@@ -6,7 +6,7 @@ from typing import Optional
 from ..events import Precondition, Read, Trace, Write
 from ..records import NO
 from .guards import guard_between, same
-from .tests import tests_of_field
+from .tests import is_constant, tests_of_field
 from .writes import relies_on
 
 #: Columns that divide a table among tenants: a row needs another one beside them.
@@ -17,7 +17,7 @@ _ORM_KEYS = frozenset(("pk", "id", "uuid", "key", "name", "slug", "code", "token
 
 def refusing(trace: Trace, write: Write) -> Optional[Precondition]:
     """The precondition whose refusal somebody has to look at, or None: there is none, it matters to nobody, or no other writer can cause it."""
-    if not names_row(write) or _held_since_read(trace, write):
+    if not names_row(write) or _lets_go(trace, write) or _held_since_read(trace, write) or _read_again(trace, write):
         return None
     written = {name for name, _ in write.columns or ()}
     extremes = {p.column for p in write.preconditions if _keeps_extreme(trace, write, p)}
@@ -31,6 +31,33 @@ def refusing(trace: Trace, write: Write) -> Optional[Precondition]:
         if precondition.kind == "state" and _matters(trace, write, precondition) and relies_on(trace, write):
             return precondition
     return None
+
+
+def _lets_go(trace: Trace, write: Write) -> bool:
+    """A lease given back, a mark taken away, where it is still the own one: who finds another one there has nothing to do.
+
+    `DELETE … WHERE name = :n AND owner = :me`, `SET error = NULL WHERE id = :id AND error = :seen`.
+    """
+    asked = {p.column for p in write.preconditions if p.kind in ("state", "witness") and not p.value.is_none}
+    if write.verb == "delete":
+        return any(trace.match("claim_column", column) and not is_constant(p.value) for p in write.preconditions for column in (p.column,))
+    emptied = {column for column, value in write.columns or () if value.is_none or value.literal == ""}
+    others = {column for column, _ in write.columns or ()} - emptied
+    return write.verb == "update" and bool(emptied & asked) and all(trace.match("version_column", column) for column in others - asked) and not others & asked
+
+
+def _read_again(trace: Trace, write: Write) -> bool:
+    """Is the row loaded anew right after the write, whoever has written it, and nothing done here as if it had been won?"""
+    read: Optional[Read] = None
+    for event in trace.events[write.n + 1:]:
+        inside = event.ctx.calls[:len(write.ctx.calls)] == write.ctx.calls
+        if read is None and inside and isinstance(event, Read) and same(trace, event, write) != NO:
+            if event.aggregate or event.lock is not None or not event.ctx.control <= write.ctx.control:
+                return False
+            read = event
+        elif event.kind in ("effect", "write", "call") and (read is None or inside):
+            return False
+    return read is not None
 
 
 def _keeps_extreme(trace: Trace, write: Write, precondition: Precondition) -> bool:

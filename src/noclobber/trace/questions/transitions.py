@@ -61,7 +61,7 @@ def _of_changes(trace: Trace, write: Write, match: Match) -> Iterator[Transition
                 continue
             start = loaded if loaded is not None else tested.test or change
             last = change if write.unit else None
-            guard = guard_between(trace, loaded, write, last) if loaded is not None else guard_held(tested.test or change, write)
+            guard = guard_between(trace, loaded, write, last) if loaded is not None else guard_held(trace, tested.test or change, write)
             if guard is not None or unchanged_under_lock(trace, write.base, write) or mirrors(trace, loaded, change):
                 break
             yield Transition(tested, write, str(path[0]), write.record.label, change.site if write.unit else anchor(write, change), start, loaded, change,
@@ -158,10 +158,10 @@ def _same_field(trace: Trace, tested: Tested, column: str, value: Optional[Value
             return state and fixed and _relied_on(trace, tested, write)
         if tested.op in ("==", "is", "in") and not (tested.right is not None and tested.right.is_none):
             return (fixed or state) and not same_constant(tested.right, value) and not _among(tested, value)
+        if tested.op in ("!=", "is not") and (same_constant(tested.right, value) or tested.right is not None and tested.right.is_none and value.is_none):
+            return False  # the very value that is written
         if tested.op in ("truth",) or tested.op in ("is not", "!=") and tested.right is not None and tested.right.is_none:
             return fixed and state and not value.literal is True and _relied_on(trace, tested, write)
-        if tested.op in ("!=", "is not") and same_constant(tested.right, value):
-            return False
         # Of an empty field, or of one that is not yet what is written.
         if tested.op in ("empty", "is", "==", "!=", "is not", "not in"):
             if not claim and not state:

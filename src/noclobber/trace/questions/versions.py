@@ -7,6 +7,7 @@ from typing import Iterator, Optional
 from ..events import Precondition, Read, Site, Trace, Write
 from .guards import column_of
 from .refusals import names_row
+from .tests import is_constant, same_constant
 
 #: Names of versions that the store, a trigger or the content itself moves, or that are the record's own address.
 _MOVED_BY_OTHERS = ("xmin", "rowversion", "updated", "modified", "hash", "digest", "checksum", "sha", "etag", "timestamp", "_at", "_seq_no", "modifyindex", "resourceversion", "resource_version")
@@ -42,6 +43,8 @@ def _compared(trace: Trace, write: Write, columns: set) -> Optional[Precondition
 
     Its value comes from a read of that column (then it is no part of the key), or it stands beside a key that names the row already.
     """
+    if any(p.kind == "state" and _leaves(write, p) for p in write.preconditions):
+        return None  # the state that the condition asks for is gone after the write: a second one is refused for that
     for precondition in write.preconditions:
         name = precondition.column
         if precondition.kind != "witness" or name in columns or not trace.match("version_column", name) or _moved_by_others(name):
@@ -50,6 +53,12 @@ def _compared(trace: Trace, write: Write, columns: set) -> Optional[Precondition
         if any(_is_that_column(trace, o, name) for o in reads) and names_row(write, without=name) and not _was_key(trace, write, precondition, reads):
             return precondition
     return None
+
+
+def _leaves(write: Write, precondition: Precondition) -> bool:
+    """Does the write set the column of its condition to another constant?"""
+    new = dict(write.columns or ()).get(precondition.column)
+    return new is not None and is_constant(new) and is_constant(precondition.value) and not same_constant(new, precondition.value)
 
 
 def _moved_by_others(name: str) -> bool:
