@@ -153,7 +153,7 @@ def _map(walker: Any, args: Any, node: Any, state: State) -> Value:
     given = args.all()
     if len(given) < 2:
         return walker.values.derived(given)
-    members = [walker.member(v, state) for v in given[1:]]
+    members = [_each(walker, v, node, state) for v in given[1:]]
     result = walker.callback(given[0], node, state, _arguments(*members)) if given[0].ref is not None else None
     return walker.container(node, "list", state, {}, result if result is not None else walker.values.derived(members))
 
@@ -162,26 +162,33 @@ def _filter(walker: Any, args: Any, node: Any, state: State) -> Value:
     given = args.all()
     if len(given) < 2:
         return walker.values.derived(given)
-    return walker.container(node, "list", state, {}, walker.member(given[1], state))
+    return walker.container(node, "list", state, {}, _each(walker, given[1], node, state))
 
 
 def _next(walker: Any, args: Any, node: Any, state: State) -> Value:
     value = _first(args)
     if value is None:
         return walker.values.unknown
-    inner = walker.member(value, state)
-    return inner
+    return _each(walker, value, node, state)
+
+
+def _each(walker: Any, value: Value, node: Any, state: State) -> Value:
+    """One of what is gone over: of a query's rows, a result's rows, a container's members."""
+    if value.query is not None:
+        value = walker.evaluated_query(value, node, state)
+    rows = walker.last_of(value, state)
+    return rows if rows is not None else walker.member(value, state)
 
 
 def _enumerate(walker: Any, args: Any, node: Any, state: State) -> Value:
     value = _first(args)
-    member = walker.member(value, state) if value is not None else walker.values.unknown
+    member = _each(walker, value, node, state) if value is not None else walker.values.unknown
     pair = walker.container(node, "tuple", state, {"[0]": walker.values.unknown, "[1]": member}, None, "pair")
     return walker.container(node, "list", state, {}, pair, "enumerate")
 
 
 def _zip(walker: Any, args: Any, node: Any, state: State) -> Value:
-    fields = {f"[{i}]": walker.member(v, state) for i, v in enumerate(args.all())}
+    fields = {f"[{i}]": _each(walker, v, node, state) for i, v in enumerate(args.all())}
     pair = walker.container(node, "tuple", state, fields, None, "pair")
     return walker.container(node, "list", state, {}, pair, "zip")
 
@@ -194,7 +201,8 @@ def _getattr(walker: Any, args: Any, node: Any, state: State) -> Value:
     if name is not None:
         value = walker.attribute(given[0], name, node, state)
         return value if len(given) == 2 else walker.values._join_default(value, given[2]) if hasattr(walker.values, "_join_default") else value
-    return walker.values.make(frozenset(o.at("[*]") for o in given[0].origins), same=walker.dynamic_field(given[0], given[1]))
+    named = walker.dynamic_field(given[0], given[1])
+    return walker.values.make(frozenset(o.at("[*]") for o in given[0].origins) | named, same=named)
 
 
 def _setattr(walker: Any, args: Any, node: Any, state: State) -> Value:

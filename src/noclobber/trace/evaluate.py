@@ -349,7 +349,7 @@ class Evaluator:
         oid = self.object_id_of(("path", origin))
         if oid not in state.heap:
             made = origin.kind == "opaque" and not origin.path and bool(value.name) and self.vocabulary.match("accessor_create", value.name)
-            state.put(oid, Obj("path", origin, label=value.name, read=origin.n if origin.kind == "read" else None, new=made))
+            state.put(oid, Obj("path", origin, label=value.name, read=origin.n if origin.kind == "read" else None, new=made, cls=value.typ if self.model_module(value.typ) else None))
         return self.values.replace(value, objs=frozenset((oid,)))
 
     def rebind(self, node: Any, old: Value, new: Value, state: State) -> None:

@@ -420,25 +420,44 @@ class Models:
         for name, argument in args.keywords:
             value = self.flat(state, argument.value)
             head, _, rest = name.partition(separator)
-            if rest and head in atomic:
+            actions = self._column_actions(argument.value, state)
+            if actions:
+                found += actions
+            elif rest and head in atomic:
                 found.append((rest, self.values.make(value.origins | {SERVER})))
             elif rest and head in setting:
                 found.append((rest, value))
             else:
                 found.append((name, value))
         for argument in args.positional:
-            mapping = self.mapping_items(argument.value, state)
-            if not mapping:
-                found.append(("?", self.flat(state, argument.value)))
-            for step, value in (mapping or {}).items():
-                name = step[2:-2] if step.startswith(("['", '["')) else step
-                if name == "$set":
-                    found += [(s[2:-2], self.flat(state, v)) for s, v in (self.mapping_items(value, state) or {"['?']": value}).items()]
-                elif name.startswith("$"):
-                    found.append((name, self.values.make(value.origins | {SERVER})))
-                else:
-                    found.append((name, self.flat(state, value)))
+            found += self._column_actions(argument.value, state) or self._mapped_columns(argument.value, state)
+        found += [("?", value) for value in args.rest]
         return tuple(found)
+
+    def _mapped_columns(self, value: Value, state: State) -> list:
+        """What a mapping says is written: `{"n": 1}`, `{Model.n: 1}`, `{"$set": {"n": 1}, "$inc": {"m": 1}}`."""
+        found: list = []
+        mapping = self.mapping_items(value, state)
+        for step, inner in (mapping or {}).items():
+            name = step[2:-2] if step.startswith(("['", '["')) else step
+            if name == "$set":
+                found += self._mapped_columns(inner, state)
+            elif name.startswith("$"):
+                computed = self.values.make(self.deep(state, inner) | {SERVER})
+                found += [(column, computed) for column, _ in self._mapped_columns(inner, state)]
+            else:
+                found.append((name, self.flat(state, inner)))
+        rest = self.rest_of(value, state, mapping)
+        if rest is not None:
+            found.append(("?", self.values.replace(rest, origins=rest.origins | self.deep(state, value))))
+        return found
+
+    def _column_actions(self, value: Value, state: State) -> list:
+        """`[Model.n.add(1), Model.note.set(text)]`: what each action writes; [] where they are none."""
+        known = self.known_items(value, state) or ()
+        if not known or not all(item.ref is not None and item.ref[0] in ("assignment", "server") for item in known):
+            return []
+        return [(item.ref[1], self.flat(state, item.ref[2])) if item.ref[0] == "assignment" else (item.ref[1], self.values.make(item.origins | {SERVER})) for item in known]
 
     def optimistic_guard(self, entry: Any, changes: Any, state: State) -> bool:
         """Does the ORM itself compare, at the flush, the attributes that these changes were computed from? It does for what was read in

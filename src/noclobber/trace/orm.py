@@ -8,7 +8,7 @@ from .builders import Builders
 from .events import Expire, Lock, LockQuery, Pending, Precondition, Read, Record
 from .models import Models, packages_of
 from .objects import Obj, State
-from .values import NOTHING, SERVER, Origin, Query, Value
+from .values import CONST, NOTHING, SERVER, UNKNOWN, Origin, Query, Value
 
 _COMPARISONS = {"==": "=", "!=": "!=", "<": "<", "<=": "<=", ">": ">", ">=": ">=", "in": "in", "is": "is"}
 _LOOKUPS = {"exact": "=", "iexact": "=", "gt": ">", "gte": ">=", "lt": "<", "lte": "<=", "in": "in", "isnull": "is null", "ne": "!="}
@@ -187,7 +187,16 @@ class Orm(Models, Builders):
         if typ.startswith("path:"):
             value = self.extend(base, name, state, node)
             return self.values.replace(value, typ=f"{typ}.{name}")
+        module = self.model_module(typ)
+        if module and not name.startswith("_"):
+            value = self.extend(base, name, state, node)
+            return self.values.replace(value, flags=value.flags | {PART_OF + module})
         return None
+
+    def model_module(self, typ: Optional[str]) -> str:
+        """The module of models that a class which was not found is imported from; '' where it is none."""
+        module, _, last = typ.rpartition(".") if typ and not typ.startswith(("class:", "path:")) else ("", "", "")
+        return module if module and _is_class_name(last) and self.vocabulary.listed("model_modules", module) else ""
 
     def is_table(self, value: Value) -> bool:
         return bool(value.typ) and value.typ.rsplit(".", 1)[-1] == "Table"
@@ -324,6 +333,8 @@ class Orm(Models, Builders):
         query = receiver.query
         if spec.settings.get("rows") == "value" and args.get("flat") is not None and len(args.positional) == 1 and args.positional[0].value.text:
             return self.values.replace(receiver, query=query._replace(flags=query.flags | {"flat:" + args.positional[0].value.text}))
+        if spec.settings.get("rows") == "value" and args.positional and all(a.value.text for a in args.positional):
+            return self.values.replace(receiver, query=query._replace(flags=query.flags | {"row:" + ",".join(a.value.text for a in args.positional)}))
         if spec.settings.get("writes") == "loaded columns":
             return self.values.replace(receiver, query=query._replace(flags=query.flags | {"partial"}))
         if spec.settings.get("refreshes"):
@@ -447,7 +458,8 @@ class Orm(Models, Builders):
         return self.values.make(value.origins, same=value.same)
 
     def q_set_write(self, spec: Any, bound: Any, receiver: Value, args: Any, node: Any, state: State) -> Value:
-        value = self.q_values(spec, bound, receiver, args, node, state)
+        query = receiver.query
+        value = self.values.replace(receiver, query=query._replace(sets=query.sets + self.set_columns(self.query_entry(receiver), args, state)))
         return self.query_write(value, "update", spec, node, state)
 
     def q_remove(self, spec: Any, bound: Any, receiver: Value, args: Any, node: Any, state: State) -> Value:
@@ -639,6 +651,12 @@ class Orm(Models, Builders):
         if flat is not None:
             column = self.values.origin(Origin("read", event.n, (flat,)))
             return self.container(node, "list", state, {}, column, "rows") if how == "many" else column
+        named = next((flag[4:].split(",") for flag in query.flags if flag.startswith("row:")), None)
+        if named is not None:
+            fields = {f"[{place}]": self.values.origin(Origin("read", event.n, (name,))) for place, name in enumerate(named)}
+            row = self.container(node, "tuple", state, fields, None, "columns")
+            row = self.values.replace(row, origins=row.origins | {Origin("read", event.n)}, same=frozenset((Origin("read", event.n),)))
+            return self.container(node, "list", state, {}, row, "rows") if how == "many" else row
         row = self.row_object(value, event, node, state, session)
         if how == "many":
             return self.container(node, "list", state, {}, row, "rows")
@@ -730,6 +748,8 @@ class Orm(Models, Builders):
         right = args.positional[0].value if args.positional else self.values.none
         if name in _COLUMN_METHODS:
             return self.values.make(right.origins | {SERVER}, ref=("pred", ((receiver.ref[2], _COLUMN_METHODS[name], right),)))
+        if name == "set" and len(args.positional) == 1:
+            return self.values.make(right.origins, ref=("assignment", receiver.ref[2], right))
         return self.values.make(receiver.origins | self._union(args.all()) | {SERVER}, ref=receiver.ref if name in ("desc", "asc", "label") else ("server", receiver.ref[2]))
 
     def construct_library_class(self, cls: Any, args: Any, node: Any, state: State) -> Optional[Value]:
@@ -743,7 +763,7 @@ class Orm(Models, Builders):
                     return entry
         return None
 
-    def orm_of(self, value: Value, obj: Optional[Obj], name: str, args: Any) -> tuple:
+    def orm_of(self, value: Value, obj: Optional[Obj], name: str, args: Any, state: State) -> tuple:
         """(ORM entry of an instance, doubt) or (None, '')."""
         if obj is not None and obj.model is not None:
             kind, id_ = obj.model[0]
@@ -756,12 +776,10 @@ class Orm(Models, Builders):
         if typ and typ.startswith("class:"):
             cls = self.ask.klass_of(typ)
             return (self.orm_of_class(cls), "") if cls is not None else (None, "")
-        if typ and "." in typ:
-            module, _, last = typ.rpartition(".")
-            if _is_class_name(last):
-                for entry in self.vocabulary.listed("model_modules", module):
-                    if any(s.signature.last == name for s in entry.specs if s.op in ("persist", "reload", "remove")):
-                        return entry, "class-unknown"
+        for module in (self.model_module(typ), self.module_of_owner(value, obj, state)):
+            found = self.likely_orm(module, name, args) if module else None
+            if found is not None:
+                return found, "class-unknown"
         if args is not None:
             for entry in self.vocabulary.entries("orm"):
                 for spec in entry.ops("persist"):
@@ -770,6 +788,22 @@ class Orm(Models, Builders):
                         return entry, "name-only"
         return None, ""
 
+    def module_of_owner(self, value: Value, obj: Optional[Obj], state: State) -> str:
+        """`talk.access_code` of `talk: Talk`: the module of models that the class of the row is from which this one was reached; '' where it is not known."""
+        owner = state.heap.get(obj.parent[0]) if obj is not None and obj.parent is not None and not obj.parent[1].startswith("[") else None
+        if owner is not None and isinstance(owner.cls, str):
+            return self.model_module(owner.cls)
+        return next((flag.removeprefix(PART_OF) for flag in value.flags if flag.startswith(PART_OF)), "")
+
+    def likely_orm(self, module: str, name: str, args: Any) -> Any:
+        """The ORM of a class that was not found, which a module of models holds: of those whose method takes such a call, one that the file imports; else the first."""
+        fitting = [
+            entry for entry in self.vocabulary.listed("model_modules", module)
+            if any(s.signature.last == name and (args is None or self.fit(s, args) is not None) for s in entry.specs if s.op in ("persist", "reload", "remove"))
+        ]
+        imported = self.ask.imported_packages(self.frames[-1].scope.module) if len(fitting) > 1 else NOTHING
+        return next((entry for entry in fitting if packages_of(entry) & imported), fitting[0] if fitting else None)
+
     def instance_method(self, receiver: Value, name: str, args: Any, node: Any, state: State) -> Optional[Value]:
         """save(), refresh_from_db(), delete() of a model object."""
         if not self.vocabulary_has_instance_method(name):
@@ -777,7 +811,7 @@ class Orm(Models, Builders):
         result: Optional[Value] = None
         value = receiver
         if not value.objs:
-            entry, _ = self.orm_of(value, None, name, args)
+            entry, _ = self.orm_of(value, None, name, args, state)
             if entry is None:
                 return None
             value = self._with_object(value, node, state)
@@ -785,7 +819,7 @@ class Orm(Models, Builders):
             obj = state.heap.get(oid)
             if obj is None:
                 continue
-            entry, doubt = self.orm_of(value, obj, name, args)
+            entry, doubt = self.orm_of(value, obj, name, args, state)
             if entry is None:
                 continue
             for spec in entry.specs:
@@ -1216,15 +1250,22 @@ class Orm(Models, Builders):
             self.flush_object(oid, obj, entry, _AtSite(self.trace.events[first].site.at), state, None, None, commit_unseen=True)
 
     # --- dynamic attributes --------------------------------------------------------------------------------------------------------
+    def dynamic_step(self, name: Value) -> str:
+        """The step that stands for an attribute whose name is not known: the same name twice is the same attribute; '' where nothing is known of it."""
+        known = name.same or name.origins - {CONST, SERVER, UNKNOWN}
+        return "<" + ",".join(sorted(f"{o.kind}{o.n}{''.join(map(str, o.path))}" for o in known)) + ">" if known else "" if UNKNOWN in name.origins else f"<{self.object_id_of(('step', name))}>"
+
     def dynamic_field(self, base: Value, name: Value) -> frozenset:
-        """`getattr(obj, name)` with an unknown name: the same name twice is the same field."""
-        key = "<" + ",".join(sorted(f"{o.kind}{o.n}{''.join(map(str, o.path))}" for o in name.same)) + ">" if name.same else ""
+        """`getattr(obj, name)` with an unknown name."""
+        key = self.dynamic_step(name)
         return frozenset(o.at(key) for o in base.same) if key else NOTHING
 
     def put_dynamic(self, base: Value, name: Value, value: Value, state: State, node: Any, base_node: Any) -> None:
-        key = "<" + ",".join(sorted(f"{o.kind}{o.n}{''.join(map(str, o.path))}" for o in name.same)) + ">" if name.same else "<*>"
+        key = self.dynamic_step(name)
+        if not name.same and not any(o.path and o.path[-1] == key for o in value.origins):
+            key = ""  # one of several attributes (`for name, new in patch.items()`): which, is not said
         self.copied_over(base, value, state)
-        self.put_attribute(base, key, value, state, node, "assign", base_node)
+        self.put_attribute(base, key or "<*>", value, state, node, "assign", base_node)
 
 
 class _AtSite:
@@ -1236,6 +1277,8 @@ class _AtSite:
         self.at = at
 
 
+#: Begins a flag of a value: which module the class of the row is from that it was reached through.
+PART_OF = "part of "
 #: What a method of a loaded object may be.
 _OBJECT_OPS = frozenset(("persist", "reload", "remove", "assign", "set_write"))
 _KEEP = frozenset(("private", "sqlite", "serializable", "repeatable", "autocommit", "locked", "opened"))

@@ -11,7 +11,7 @@ from .events import Test, Trace
 from .mixing import NOT_ASKED, Mixing, joined_codes
 from .objects import Dead, Obj, State, join_states
 from .spans import OPEN, TRANSACTION
-from .values import CONST, NOTHING, NOT_LITERAL, UNKNOWN, Lit, Origin, Value
+from .values import CONST, NOTHING, NOT_LITERAL, UNKNOWN, Lit, Origin, Query, Value
 from .verdicts import Verdicts
 
 CONFLICT_CODES = frozenset((409, 412, 428))
@@ -351,6 +351,7 @@ class Refiner(Mixing, Verdicts):
         if not expressions:
             return state
         values = [self.eval(expression, state) for expression in expressions]
+        self.note_case(pattern, subject, values, state, rest)
         for origin in self._outcomes(subject):
             self._asked = (origin.n,)
             verdicts = {self._outcome_verdict(origin, "==", value, state) for value in values}
@@ -366,6 +367,17 @@ class Refiner(Mixing, Verdicts):
         self.asked = (codes, NOTHING)
         self.note_codes(pattern, state, rest)
         return state
+
+    def note_case(self, pattern: Any, subject: Value, values: list, state: State, rest: State) -> None:
+        """`case "queued":` is a test of the subject like `== "queued"`, `case "a" | "b":` one like `in ("a", "b")`."""
+        if not any(o.kind in _TESTABLE for o in subject.origins) or getattr(pattern, "at", None) is None:
+            return
+        joined = values[0]
+        for value in values[1:]:
+            joined = self.values.join(joined, value)
+        tested = self.event(Test, pattern, state, "case", left=subject, op="==" if len(values) == 1 else "in", right=joined).n
+        state.control |= {Origin("test", tested, ("yes",))}
+        rest.control |= {Origin("test", tested, ("no",))}
 
     # --- exceptions -----------------------------------------------------------------------------------------------------------
     def exception_names(self, value: Value, deep: bool = False) -> Optional[frozenset]:
@@ -720,11 +732,18 @@ class Refiner(Mixing, Verdicts):
         return module.klass(found[0]).type_name if len(found) == 1 else None
 
     def rows_handed_in(self, env: dict, names: list, prefix: str, state: State) -> None:
-        """Parameters by which a framework hands a row in (`def handler(sender, instance, **kwargs)`): of that ORM, by their names only."""
+        """Parameters by which a framework hands a row in (`def handler(sender, instance, **kwargs)`), or a query of several: of that ORM, by their names only."""
         for entry in self.vocabulary.entries("orm"):
             for text in entry.fields.get("row_parameters", ()) or ():
                 wanted, _, row = text.partition(" -> ")
-                if row not in env or env[row].objs or env[row].typ or not set(wanted.split(", ")) <= set(names):
+                several = row.endswith("[]")
+                row = row.removesuffix("[]")
+                if row not in env or env[row].objs or not set(wanted.split(", ")) <= set(names):
+                    continue
+                if several and (not env[row].typ or env[row].typ.endswith("QuerySet")):
+                    env[row] = self.values.make(env[row].origins, query=Query((entry.kind, entry.id), "select", (), flags=frozenset(("open",))), name=row)
+                    continue
+                if env[row].typ or several:
                     continue
                 oid = self.object_id_of(("path", Origin("param", prefix + row)))
                 state.put(oid, Obj("path", Origin("param", prefix + row), label=row, model=((entry.kind, entry.id), None)))

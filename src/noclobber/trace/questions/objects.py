@@ -103,6 +103,8 @@ def _derived(trace: Trace, write: Write, change: Change, path: tuple) -> Optiona
     else:
         stale = stale_lock(trace, read, write, change)
     field = ".".join(path) if len(path) > 1 and not path[1].startswith("[") else str(path[0])
+    if field.startswith("<"):
+        field = "…"  # `setattr(row, name, …)`: which one, only the caller knows
     return Derived(kind, write, field, write.record.label, change.site if write.unit else anchor(write, change), start, read, change, frozenset(),
                    field if write.unit else "", stale, by_session)
 
@@ -178,7 +180,7 @@ def _kind_of(change: Change, path: tuple, bases: frozenset, match: Callable[[str
 def derived_updates(trace: Trace) -> Iterator[Derived]:
     """`queryset.update(n=row.n + 1)`, `update(Model).values(n=row.n + 1)`: a set-based write of a value from a loaded row."""
     for write in trace.of("write"):
-        if write.record.family != "orm" or write.changes or write.verb != "update" or write.conditional or write.open_where:
+        if write.record.family != "orm" or write.changes or write.verb not in ("update", "upsert") or write.conditional or write.open_where:
             continue
         best = None
         for column, value in write.columns or ():

@@ -92,13 +92,21 @@ def _of_statement(trace: Trace, write: Write, match: Match) -> Iterator[Transiti
         listed = filtered_by(trace, read) if not (read.many or read.listed) or _rests_on(read, write) else ()  # rows that were only listed decide nothing
         for tested in (*tests_of_field(trace, {Origin("read", read.n)}, write), *listed):
             for column, value in write.columns or (("", None),):
-                doubts = decides(trace, tested, column, value, write, write, match) if column not in write.self_columns else None
+                if column in write.self_columns:
+                    doubts = frozenset() if _bounds_step(tested, column, write) else None
+                else:
+                    doubts = decides(trace, tested, column, value, write, write, match)
                 if doubts is None:
                     continue
                 if guard_between(trace, read, write) is not None or unchanged_under_lock(trace, (Origin("read", read.n),), write):
                     return
                 yield Transition(tested, write, column, write.record.label, write.site, read, read, None, doubts | ({"maybe-same"} if answer == MAYBE else frozenset()), "")
                 return
+
+
+def _bounds_step(tested: Tested, column: str, write: Write) -> bool:
+    """`if wallet.credits < n: raise` before `credits = credits - n`: the sum is the database's, the bound is what was true at the read."""
+    return tested.test is not None and tested.column == column and tested.op in ("<", "<=", ">", ">=") and not any(p.column == column for p in write.preconditions)
 
 
 def _rests_on(read: Read, write: Write) -> bool:
