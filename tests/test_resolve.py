@@ -441,7 +441,7 @@ def test_token_bound_lets_ordinary_text_through(text):
 def test_token_bound_is_never_below_the_tree():
     for text in (" and ".join(["a"] * 150), " + ".join(["a.b(c)"] * 90), "a" + ".f()" * 80, "(" * 90 + "1" + ")" * 90):
         nested = "if x:\n" + "    y = " + text + "\n"
-        deep = resolve._Meter(source(nested)).expression([ast.parse(text).body[0].value], 0)[0]
+        deep = resolve.depth.Meter(source(nested)).expression([ast.parse(text).body[0].value], 0)[0]
         assert token_bound(source(text), limit=deep - 2) == 1
 
 
