@@ -518,8 +518,9 @@ def _holds(event: Any) -> bool:
 
 
 def _is_made(event: Any, claim: Any) -> bool:
-    """Does the caller hand in a record that it has just made, so that what is an update of some row here is its first save there?"""
-    return event.kind == "write" and event.verb == "create" and getattr(claim.write, "verb", "") != "create"
+    """Does the caller hand in a record that it has just made, so that what is an update of some row here is its first save there? Does it handle
+    the refusal of what is created?"""
+    return event.kind == "write" and event.verb == "create" and (event.handled or getattr(claim.write, "verb", "") != "create")
 
 
 def _changes(claim: Any) -> set:

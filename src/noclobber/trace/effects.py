@@ -30,15 +30,19 @@ class Effects(Spans):
             if name and self.vocabulary.match("idempotency_argument", name):
                 key = value
         key = key or self.key_in_body(bound, state)
-        if any(self.is_call_shape(shape, bound) for shape in spec.get("idempotent_if", ()) or ()):
+        what = spec.get("kind") or "effect"
+        asks = what == "http" and self.asks_only(bound, state)
+        if asks:
+            self.passes(self.event(Suspend, node, state, "effect", what=spec.signature.name, model=True), state)
+        if asks or any(self.is_call_shape(shape, bound) for shape in spec.get("idempotent_if", ()) or ()):
             own = Origin("opaque", self.object_id_of(("value", id(node.at), self.frames[-1].calls)))
             return self.values.origin(own)
         if self.swallows:
             self.is_done_about(state)
-        what = spec.get("kind") or "effect"
         label = f"{receiver.name}.{spec.signature.last}" if receiver is not None and receiver.name else spec.signature.name
         event = self.event(Effect, node, state, what=what, label=label, key=key, entry=(spec.entry.kind, spec.entry.id), help=spec.get("help") or "")
         event.key = key
+        event.delayed = any(self.vocabulary.match("delay_argument", name) and not argument.value.is_none and argument.value.literal != 0 for name, argument in args.keywords)
         event.given |= frozenset().union(*(self.deep(state, value) for value in args.all())) if args.all() else NOTHING
         # The call itself may fail: that repeats nothing but this call, and nobody knows whether it was done.
         if self.collectors:
@@ -57,11 +61,19 @@ class Effects(Spans):
         state.put(oid, Obj("path", origin, label=label))
         return self.values.origin(origin, objs=frozenset((oid,)), typ=spec.signature.returns or None)
 
+    @staticmethod
+    def sent_bodies(bound: Any) -> list:
+        """What a request carries."""
+        sent = [value for _, value in bound.by_role.get("payload", ())] + [value for name, value in bound.by_name.items() if name in ("json", "data", "params", "body", "payload")]
+        return sent + [value for name, value in bound.extra if name in ("json", "data", "body", "Message", "MessageBody")]
+
+    def asks_only(self, bound: Any, state: State) -> bool:
+        """`data={"grant_type": "refresh_token", …}`: a request for a token; what it answers is all that it is for."""
+        return any(self.vocabulary.match("asking_field", name) for value in self.sent_bodies(bound) for name, _ in self.header_items(value, state))
+
     def key_in_body(self, bound: Any, state: State) -> Optional[Value]:
         """`json={…, "idempotency_key": key}`: the receiver is told which decision it is."""
-        sent = [value for _, value in bound.by_role.get("payload", ())] + [value for name, value in bound.by_name.items() if name in ("json", "data", "params", "body", "payload")]
-        sent += [value for name, value in bound.extra if name in ("json", "data", "body", "Message", "MessageBody")]
-        for value in sent:
+        for value in self.sent_bodies(bound):
             for part in (value, *(inner for _, inner in self.header_items(value, state))):
                 for name, inner in self.header_items(part, state):
                     if self.vocabulary.match("idempotency_argument", name) and not inner.is_none:

@@ -190,14 +190,14 @@ class Write(Event):
 
 class Effect(Event):
     """what: kind of effect (email, payment, …); label: words; key: Value of the idempotency key or None; entry: (kind, id) of the vocabulary
-    entry; given: origins of all that it was given; help: the repair in this library's own terms."""
+    entry; given: origins of all that it was given; help: the repair in this library's own terms; delayed: it is told to wait before it is done."""
 
-    __slots__ = ("what", "label", "key", "entry", "given", "help")
+    __slots__ = ("what", "label", "key", "entry", "given", "help", "delayed")
     kind = "effect"
 
     def __init__(self, n: int, site: Site, ctx: Context) -> None:
         super().__init__(n, site, ctx)
-        self.given, self.help = NOTHING, ""
+        self.given, self.help, self.delayed = NOTHING, "", False
 
     def describe(self) -> str:
         return f"{self.what} {self.label} key={self.key!r}"

@@ -140,6 +140,18 @@ def join_objects(values: Values, a: Obj, b: Obj) -> Obj:
     return a if joined.same_as(a) else b if joined.same_as(b) else joined
 
 
+#: Locks of which one may stand for the other (an advisory lock, and a lock of the process where the database has none), the surest first.
+_EITHER = ("advisory", "session", "table", "file", "process")
+
+
+def either_lock(one: frozenset, other: frozenset) -> frozenset:
+    """Where each of two ways has taken a lock of its own, one is held: the surer of the two is kept."""
+    mine, theirs = ([lock for lock in held if lock.kind in _EITHER and lock.scope == "session"] for held in (one - other, other - one))
+    if not mine or not theirs:
+        return NOTHING
+    return frozenset((min(mine + theirs, key=lambda lock: (_EITHER.index(lock.kind), lock.n)),))
+
+
 def join_states(values: Values, states: list) -> Optional[State]:
     """Join of the live ones among `states` (None = that path does not arrive). Names unbound on one path keep the other's value."""
     live = [state for state in states if state is not None]
@@ -172,7 +184,7 @@ def join_states(values: Values, states: list) -> Optional[State]:
                 heap[oid] = right if left is None else join_objects(values, left, right)
             if heap is not None:
                 result.heap, result._own_heap = heap, True
-        result.held &= other.held
+        result.held = result.held & other.held | either_lock(result.held, other.held) if result.held != other.held else result.held
         result.freed |= other.freed
         result.won |= other.won
         result.lost |= other.lost

@@ -1105,6 +1105,7 @@ class Orm(Models, Builders):
                         created = self.index[("write", id(self.site(node).at), self.frames[-1].calls, ("new", oid))]
                         created.session = receiver
                         self.added.add(created.n)
+                        self.sent_in.add(oid)
         return self.values.none
 
     def note_pending(self, spec: Any, receiver: Optional[Value], args: Any, node: Any, state: State) -> None:
@@ -1172,8 +1173,8 @@ class Orm(Models, Builders):
             entry = self.unit_entry(obj)
             if entry is None:
                 continue
-            if obj.detached or self.other_session(session, obj.session):
-                continue
+            if obj.detached or self.other_session(session, obj.session) or obj.new and oid in self.sent_in:
+                continue  # a new object is created once: where it was given to the session
             self.flush_object(oid, obj, entry, node, state, spec, commit, doubt=self.session_doubt(session, obj.session))
 
     def flush_object(self, oid: int, obj: Obj, entry: Any, node: Any, state: State, spec: Any, commit: Optional[int],

@@ -665,6 +665,8 @@ class Refiner(Mixing, Verdicts):
             value = self.values.replace(value, origins=value.origins | own.origins, same=own.same)
         if not value.name and value.ref is None:
             value = self.values.replace(value, name=name)
+        if name.isupper() and value.ref is None and value.query is None and not value.objs:
+            value = self.values.replace(value, flags=value.flags | {"constant"})  # set once, whatever it was read from
         heap = {oid: obj for oid, obj in end.heap.items() if before.get(oid) is not obj}
         for oid, obj in heap.items():
             state.put(oid, obj)

@@ -536,7 +536,7 @@ class Stores(Accessors, Sessions, Dumps, Outcomes, Requests, Blobs, Files, Tags,
         event.directed = _is_directed(node)
         event.save_help = (spec.get("save_help") or "") if spec is not None else ""
         if verb == "create":
-            event.handled = self.catches_duplicates()
+            event.handled = event.handled or self.catches_duplicates()
         event.lock_help = (spec.get("lock_help") or "") if spec is not None else ""
         event.offers = spec is not None and self.offers_precondition(spec.entry)
         event.role = (spec.get("role") or "") if spec is not None else ""

@@ -183,7 +183,7 @@ class Swallows:
             return
         met = self.met[-1]
         held = met.holds(state)
-        if held and _mentions(node.exc, _FAILED_HARD):
+        if held and _mentions(node.exc, _FAILED_HARD) and not self.asked_again(met, state):
             met.event.verdicts.add("generic")
         if any(o.kind == "exc" for o in state.control):
             return  # its code was asked
@@ -191,6 +191,11 @@ class Swallows:
             return
         if held or met.io:
             met.raises.setdefault(("at", id(node)), set()).add(met.event.n if held else "io")
+
+    def asked_again(self, met: Met, state: State) -> bool:
+        """Has the handler read since, and looked at what it got? Then the conflict was told apart from what is left."""
+        reads = {event.n for event in self.trace.events[met.event.n + 1:] if event.kind == "read"}
+        return bool(reads) and any(o.kind == "test" and any(p.kind == "read" and p.n in reads for p in self.trace.events[o.n].left.origins) for o in state.control)
 
     def flattened(self, raises: dict) -> None:
         for key, found in raises.items():

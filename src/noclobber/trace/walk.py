@@ -112,6 +112,7 @@ class Walker(Evaluator, Calls, Stores, TimeLimits, Tools, Swallows, Refiner, Cau
         self.caught: list = []  # names of the exceptions that the open try blocks catch
         self.tried_reads: list = []  # numbers of the reads of one row in them
         self.added: set = set()  # creates that wait for the flush
+        self.sent_in: set = set()  # new objects that a session was given
         self.undecorated: dict[tuple, Any] = {}  # functions as the wrappers of their decorators get them
         self.answers: dict = {}
         self.sent: Optional[dict] = None  # write → preconditions, while one more attempt is tried
@@ -858,6 +859,8 @@ class Walker(Evaluator, Calls, Stores, TimeLimits, Tools, Swallows, Refiner, Cau
 
         def inside(entry: State, bound: Optional[Value]) -> Optional[State]:
             value = bound if bound is not None else manager
+            if isinstance(target, ir.Name) and value.typ is None and value.ref is None and value.query is None and value.shape is None:
+                value = self.values.replace(value, name=target.id)  # `with scope() as session:`: what comes from elsewhere is known by this name
             if target is not None:
                 self.assign(target, value, entry, node)
                 if self.opened_by(value, expression):

@@ -7,8 +7,8 @@ from typing import Iterable, Iterator, Optional
 from ..events import Read, Trace, Write
 from ..records import NO, same_table, same_value
 from ..values import Origin, Value
-from .guards import GUARDS
-from .tests import tests_before
+from .guards import GUARDS, asked_of
+from .tests import is_constant, tests_before
 
 _NEGATED = {"==": "!=", "!=": "==", "is": "is not", "is not": "is", "<": ">=", ">=": "<", ">": "<=", "<=": ">", "in": "not in", "not in": "in", "truth": "empty"}
 _NUMBERING = ("max", "number", "count", "order", "position", "index", "seq", "serial", "version", "rank", "sort", "no", "nr", "num", "revision", "step", "weight", "priority", "level")
@@ -66,7 +66,10 @@ def _overlap(a: Value, b: Value) -> bool:
 
 def _guarded(trace: Trace, read: Read, write: Write) -> bool:
     held = read.ctx.held & write.ctx.held
-    return any(lock.kind in GUARDS for lock in held) or read.lock is not None and read.lock not in write.ctx.freed
+    if any(lock.kind in GUARDS for lock in held) or read.lock is not None and read.lock not in write.ctx.freed:
+        return True
+    # `UPDATE … SET revision = :new WHERE revision = :seen` was accepted before: what rests on the same look is nobody else's.
+    return any(lock.kind == "claim" and asked_of(trace.events[lock.n], read) for lock in write.ctx.held)
 
 
 def _doubts(read: Read, write: Write) -> frozenset:
@@ -83,7 +86,7 @@ def _number(trace: Trace, write: Write) -> Optional[Create]:
             step = str(origin.path[0]).strip("[]'\"").lower() if origin.path else ""
             if origin.path and not step.isdigit() and step != column.lower() and not any(word in step for word in _NUMBERING) and not any(word in column.lower() for word in _NUMBERING):
                 continue  # an amount of another row, not a number in a sequence
-            return Create("number", write, read, write.record.label, column, _doubts(read, write), bool(write.unique))
+            return Create("number", write, read, write.record.label, column, _doubts(read, write), bool(write.unique) or column in write.keys)
     return None
 
 
@@ -120,6 +123,7 @@ def _refuses_second(write: Write, read: Read, how: str) -> bool:
         return bool(write.unique)
     columns = {column.removesuffix(" in").split("__")[0].removesuffix("_id") for column, _ in (*read.record.key, *((c, v) for c, _, v in read.filters))}
     owner = "@owner" in columns  # `project.checks.filter(slug=slug)`: the name of the foreign key is not said
+    columns |= {column.removesuffix("_id") for column, value in write.columns or () if is_constant(value) and not value.is_none}  # the same in every such row
     return any(len({name.removesuffix("_id") for name in group} - columns) <= owner for group in write.unique_columns)
 
 

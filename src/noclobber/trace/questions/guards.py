@@ -3,7 +3,7 @@ from __future__ import annotations
 
 from typing import Iterator, Optional
 
-from ..events import Event, Lock, Read, Site, Trace, Write
+from ..events import Event, Lock, Read, Record, Site, Trace, Write
 from ..records import NO, YES, same_record
 from ..values import Origin, Value
 
@@ -113,14 +113,20 @@ def won(trace: Trace, start: Event, write: Event, change: Optional[Event] = None
     held = write.ctx.held | change.ctx.held if change is not None else write.ctx.held
     for lock in sorted((lock for lock in held if lock.kind == "claim" and lock.n != write.n), key=lambda lock: lock.n):
         claim = trace.events[lock.n]
-        if same_record(claim.record, write.record) != YES and not (isinstance(start, Read) and same_record(claim.record, start.record) == YES):
+        if not _same_row(claim.record, write.record) and not (isinstance(start, Read) and _same_row(claim.record, start.record)):
             continue
-        if not isinstance(start, Read) or start.n > claim.n or _asked_of(claim, start) or _retold(claim, write):
+        if not isinstance(start, Read) or start.n > claim.n or asked_of(claim, start) or _retold(claim, write):
             return lock
     return None
 
 
-def _asked_of(claim: Write, read: Read) -> bool:
+def _same_row(claim: Record, other: Record) -> bool:
+    """Of rows that a loop goes through the key may be told in more than one way; but a key both must have."""
+    answer = same_record(claim, other)
+    return answer == YES or answer != NO and bool({column for column, _ in claim.key} & {column for column, _ in other.key})
+
+
+def asked_of(claim: Write, read: Read) -> bool:
     """`WHERE lease_expires_at = :the_one_that_was_read`: nothing has changed hands since the read."""
     asked = [p.value for p in claim.preconditions] + [value for column, value in claim.record.key if column not in _ID_FIELDS]
     return any(o.kind == "read" and o.n == read.n for value in asked for o in value.same)

@@ -108,7 +108,7 @@ def is_constant(value: Optional[Value]) -> bool:
     """A literal, an enum's member, a name of the module or of a class: the same for everybody who runs this line."""
     if value is None:
         return False
-    if value.shape is not None and not hasattr(value.shape, "parts"):
+    if value.shape is not None and not hasattr(value.shape, "parts") or "constant" in value.flags:
         return True
     if value.ref is not None and value.ref[0] in ("dotted", "column", "class"):
         return True

@@ -31,6 +31,8 @@ def early_effects(trace: Trace) -> Iterator[Early]:
         for effect in passed:
             if not isinstance(effect, Effect) or effect.what not in LASTING or effect.key is not None or effect.n in said:
                 continue
+            if effect.what == "enqueue" and effect.delayed:
+                continue  # `countdown=10`: whoever wrote it has the commit come first, and the task look again
             if isinstance(end, Begin):
                 own = [write for write in writes if _inside(end, write) and _inside(end, effect) and not (end.alias and isinstance(write, Write) and not write.directed)]
             else:

@@ -131,6 +131,8 @@ def decides(trace: Trace, tested: Tested, column: str, value: Optional[Value], a
     changed = {str(path[0]) for _, path in write.changes} or {name for name, _ in write.columns or ()}
     if tested.column in changed or SERVER in value.origins:
         return None
+    if match("remark_column", column) or not match("state_column", column) and any(o.kind == "clock" for o in value.origins):
+        return None  # what was met, and when: a word about the record, whoever writes it last
     if value.literal is True and match("dirty_column", column):
         return None  # a mark that somebody looks at later; set once too often it costs a round
     # Another column, under a state: a plain state word counts, a flag hardly.
