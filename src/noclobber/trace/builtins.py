@@ -32,6 +32,8 @@ def _vars(walker: Any, args: Any, node: Any, state: State) -> Value:
     """`vars(patch)`: every field of a model."""
     value = _first(args)
     dumped = walker.dump_of_whole(value, node, state) if value is not None and len(args.positional) == 1 else None
+    if dumped is None and value is not None and walker.fields_in_order(value, state) is not None:
+        return walker.fields_as_dict(value, node, state)
     return dumped if dumped is not None else _same(walker, args, node, state) if value is not None else walker.values.unknown
 
 
@@ -246,14 +248,17 @@ def _replace(walker: Any, args: Any, node: Any, state: State) -> Value:
 
 def _asdict(walker: Any, args: Any, node: Any, state: State) -> Value:
     value = _first(args)
+    return walker.fields_as_dict(value, node, state) if value is not None else walker.values.unknown
+
+
+def _astuple(walker: Any, args: Any, node: Any, state: State) -> Value:
+    value = _first(args)
     if value is None:
         return walker.values.unknown
-    fields: dict = {}
-    for oid in value.objs:
-        obj = state.heap.get(oid)
-        if obj is not None:
-            fields.update({f"[{n!r}]": v for n, v in obj.fields.items() if not n.startswith(("[", "@"))})
-    result = walker.container(node, "dict", state, fields, walker.values.make(value.origins) if not fields else None)
+    members = walker.fields_in_order(value, state)
+    if members is None:
+        return walker.fields_as_dict(value, node, state)
+    result = walker.container(node, "tuple", state, {f"[{i}]": v for i, v in enumerate(members)}, None)
     return walker.values.replace(result, origins=(result.origins | value.origins) - {CONST} or result.origins)
 
 
@@ -438,7 +443,8 @@ _enter(_getattr, "builtins.getattr")
 _enter(_setattr, "builtins.setattr builtins.object.__setattr__")
 _enter(_partial, "functools.partial")
 _enter(_replace, "dataclasses.replace copy.replace attr.evolve attrs.evolve")
-_enter(_asdict, "dataclasses.asdict dataclasses.astuple attr.asdict attrs.asdict")
+_enter(_asdict, "dataclasses.asdict attr.asdict attrs.asdict")
+_enter(_astuple, "dataclasses.astuple attr.astuple attrs.astuple")
 _enter(_through, "contextlib.closing contextlib.aclosing contextlib.nullcontext asyncio.wait_for asyncio.shield asyncio.run asyncio.create_task "
                  "asyncio.ensure_future inspect.unwrap functools.wraps typing.no_type_check asgiref.sync.sync_to_async asgiref.sync.async_to_sync "
                  "types.MappingProxyType builtins.aiter anyio.run")
@@ -465,3 +471,6 @@ _enter(_count, "itertools.count itertools.repeat itertools.cycle")
 _enter(_chain, "itertools.chain itertools.chain.from_iterable")
 _enter(_in_place, "heapq.heappush heapq.heappop bisect.insort bisect.insort_left bisect.insort_right heapq.heapreplace heapq.heappushpop random.shuffle "
                   "operator.setitem")
+
+#: Methods that every named tuple has, as functions of the tuple.
+INHERITED: dict[str, Callable] = {"_replace": _replace, "_asdict": _asdict}

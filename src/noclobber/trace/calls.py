@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from typing import Any, Callable, Iterator, Optional
 
 from . import ir
-from .builtins import BUILTINS
+from .builtins import BUILTINS, INHERITED
 from .evaluate import MUTATORS
 from .events import CallEvent, Lock, LockEvent, Suspend
 from .managers import OWN_ROWS
@@ -36,15 +36,19 @@ class Argument:
 
 
 class Arguments:
-    """The arguments of a call with `*known` and `**known` spread out; open_star / open_kwargs: an unknown rest was spread."""
+    """The arguments of a call with `*known` and `**known` spread out; open_star / open_kwargs: an unknown rest was spread.
 
-    __slots__ = ("positional", "keywords", "open_star", "open_kwargs", "rest")
+    spread: (place of its first member, the value) of an unknown sequence that ends the positional ones; mapping: what was spread by name."""
+
+    __slots__ = ("positional", "keywords", "open_star", "open_kwargs", "rest", "spread", "mapping")
 
     def __init__(self) -> None:
         self.positional: list[Argument] = []
         self.keywords: list[tuple[str, Argument]] = []
         self.open_star = self.open_kwargs = False
         self.rest: list[Value] = []
+        self.spread: Optional[tuple[int, Value]] = None
+        self.mapping: Optional[Value] = None
 
     def all(self) -> list[Value]:
         return [a.value for a in self.positional] + [a.value for _, a in self.keywords] + self.rest
@@ -53,7 +57,8 @@ class Arguments:
         """The same arguments with one before them."""
         other = Arguments()
         other.positional, other.keywords = [Argument(first), *self.positional], self.keywords
-        other.open_star, other.open_kwargs, other.rest = self.open_star, self.open_kwargs, self.rest
+        other.open_star, other.open_kwargs, other.rest, other.mapping = self.open_star, self.open_kwargs, self.rest, self.mapping
+        other.spread = (self.spread[0] + 1, self.spread[1]) if self.spread is not None else None
         return other
 
     def get(self, name: str, place: Optional[int] = None) -> Optional[Value]:
@@ -118,6 +123,7 @@ class Calls:
             if arg.star == "*":
                 known = self.known_items(value, state)
                 if known is None:
+                    result.spread = None if result.open_star else (len(result.positional), value)
                     result.open_star = True
                     result.rest.append(self.member(value, state))
                 else:
@@ -131,13 +137,33 @@ class Calls:
                 empty = mapping == {} and all(state.heap[oid].kind == "dict" for oid in value.objs)
                 rest = self.rest_of(value, state, mapping) if mapping or empty else self.values.make(value.origins)
                 if rest is not None:
+                    result.mapping = None if result.open_kwargs else value
                     result.open_kwargs = True
                     result.rest.append(rest)
             elif arg.keyword:
                 result.keywords.append((arg.keyword, Argument(value, arg.keyword, node=arg)))
             else:
                 result.positional.append(Argument(value, node=arg))
+        if result.spread is not None and result.spread[0] != len(result.positional):
+            result.spread = None  # more follow after it: which are theirs is not known
         return result
+
+    def spread_argument(self, args: Arguments, name: str, place: int, state: State) -> Optional[Value]:
+        """What a parameter or field gets of `*row` or `**row`: the member at its place, or of its name."""
+        if args.spread is not None and place >= args.spread[0]:
+            return self.known_part(args.spread[1], f"[{place - args.spread[0]}]", state)
+        if args.mapping is not None and name:
+            return self.known_part(args.mapping, f"[{name!r}]", state)
+        return None
+
+    def known_part(self, base: Value, step: str, state: State) -> Value:
+        """The member of a container or a row that a literal index names."""
+        result: Optional[Value] = None
+        for oid in base.objs:
+            value = self.field(oid, step, None, state)
+            if value is not None:
+                result = value if result is None else self.values.join(result, value)
+        return result if result is not None else self.extend(base, step, state)
 
     def call_value(self, callee: Value, args: Arguments, node: Any, state: State) -> Value:
         ref = callee.ref
@@ -155,7 +181,7 @@ class Calls:
                 merged = Arguments()
                 merged.positional = [Argument(v) for v in ref[2]] + args.positional
                 merged.keywords = [(k, Argument(v, k)) for k, v in ref[3]] + args.keywords
-                merged.open_star, merged.open_kwargs, merged.rest = args.open_star, args.open_kwargs, args.rest
+                merged.open_star, merged.open_kwargs, merged.rest, merged.mapping = args.open_star, args.open_kwargs, args.rest, args.mapping
                 return self.call_value(ref[1], merged, node, state)
             if kind == "oneof":
                 return self.call_one_of(ref[1], args, node, state)
@@ -224,6 +250,8 @@ class Calls:
                     return self.call_scope(method, args, node, state, receiver)
                 if name in obj.fields:
                     return self.call_value(obj.fields[name], args, node, state)
+                if method is None and name in INHERITED and self.is_named_tuple(obj.cls):
+                    return INHERITED[name](self, args.after(receiver), node, state)
         if self.vocabulary.match("deferred", name) and not self.is_own_class(receiver):
             self.run_later(name, receiver, args, node, state)
         done = self.library_method(receiver, name, args, node, state)
@@ -721,6 +749,7 @@ class Calls:
         if self_value is not None:
             positional.insert(0, self_value)
         spread = self.values.derived(args.rest) if args.rest else None
+        place = 0 if self_value is None else -1  # of a parameter among the arguments that were given
         for param in definition.params.items:
             if param.kind == "var":
                 env[param.name] = self._var_positional(definition, positional, spread if args.open_star else None, param, state, frame)
@@ -739,7 +768,8 @@ class Calls:
             elif param.name in keywords and param.kind != "posonly":
                 value = keywords.pop(param.name)
             elif spread is not None and (args.open_star or args.open_kwargs):
-                value = spread
+                found = self.spread_argument(args, param.name if param.kind != "posonly" else "", place if param.kind in ("pos", "posonly") else -1, state)
+                value = found if found is not None else spread
             elif param.default is not None:
                 value = self.default_value(param.default, frame, state)
             if value is None:
@@ -748,6 +778,7 @@ class Calls:
                 typ = self.annotation_type(param.annotation, frame.scope)
                 if typ:
                     value = self.values.replace(value, typ=typ)
+            place += 1
             env[param.name] = value
         return env
 
@@ -774,6 +805,8 @@ class Calls:
         done = self.construct_library_class(cls, args, node, state)
         if done is not None:
             return done
+        if len(args.positional) == 1 and not args.keywords and self.is_enum(cls):
+            return args.positional[0].value  # `State(row["state"])`: the member of that value
         oid = self.object_id(node, "instance")
         own = Origin("opaque", self.object_id_of(("instance", id(node.at), self.frames[-1].calls)))
         state.put(oid, Obj("instance", own, cls=cls, new=True, label=cls.name))
@@ -790,6 +823,12 @@ class Calls:
             fields[name] = argument.value
         for name, argument in args.keywords:
             fields[name] = argument.value
+        if args.open_star or args.open_kwargs:
+            given = {name for name, _ in args.keywords}
+            for place, name in enumerate(names):
+                part = self.spread_argument(args, name, place, state) if name not in given and place >= len(args.positional) else None
+                if part is not None:
+                    fields[name] = part
         if args.open_kwargs:
             fields["@rest"] = self.values.derived(args.rest)
         state.put(oid, state.heap[oid].but(fields=fields))
@@ -840,6 +879,10 @@ class Calls:
         done = self.model_class_method(cls, name, receiver, args, node, state)
         if done is not None:
             return done
+        if name == "_make" and args.positional and self.is_named_tuple(cls):
+            inner = Arguments()
+            inner.open_star, inner.spread, inner.rest = True, (0, args.positional[0].value), [self.member(args.positional[0].value, state)]
+            return self.construct(cls, inner, node, state)
         if self.vocabulary.match("constructing", name) and self.orm_of_class(cls) is not None:
             return self.constructed(cls, args, node, state)
         value = self.attribute(receiver, name, node, state)

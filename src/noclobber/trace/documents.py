@@ -84,7 +84,9 @@ class Documents:
 
     # --- filters ----------------------------------------------------------------------------------------------------------------
     def filter_predicates(self, value: Value, state: State) -> Optional[list]:
-        """[(column, operator, Value)] of a filter document; None: it was not written out here."""
+        """[(column, operator, Value)] of a filter document or a condition object; None: it was not written out here."""
+        if value.ref is not None and value.ref[0] == "pred":
+            return list(value.ref[1])
         found = self.entries(value, state)
         if found is None or not found[0]:
             return None
@@ -112,6 +114,8 @@ class Documents:
         preconditions: list = []
         for param, value in bound.by_role.get("filter", ()):
             predicates = self.filter_predicates(value, state)
+            if predicates is None and value.text is not None and spec.get("language") == "dynamodb":
+                predicates = self._expression_predicates(bound, value.text, state)
             if predicates is None:
                 if value.text is not None and spec.get("language") != "mongo":
                     continue
@@ -266,16 +270,21 @@ class Documents:
             columns.append((name, self.values.derived([self.flat(state, v) for v in used]) if used else self.values.const(None)))
         return Update(tuple(columns), frozenset(server))
 
+    def _expression_predicates(self, bound: Any, text: str, state: State) -> Optional[list]:
+        """[(column, operator, Value)] of the text of a condition with aliases; None where it cannot be read."""
+        aliases, values, _ = self._names_and_values(bound, state)
+        found = conditions(text)
+        return None if found is None else [(aliases.get(column, column), op, values.get(operand, self.values.unknown)) for column, op, operand in found]
+
     def expression_preconditions(self, bound: Any, param: str, condition: Value, written: set, state: State) -> list:
         """What a condition expression demands: text with aliases, or a condition object."""
         if condition.ref is not None and condition.ref[0] == "pred":
             predicates = list(condition.ref[1])
         elif condition.text is not None:
-            aliases, values, _ = self._names_and_values(bound, state)
-            found = conditions(condition.text)
+            found = self._expression_predicates(bound, condition.text, state)
             if found is None:
                 return [Precondition("witness", param, condition)]
-            predicates = [(aliases.get(column, column), op, values.get(operand, self.values.unknown)) for column, op, operand in found]
+            predicates = found
         else:
             return [Precondition("witness", param, condition)]
         result = [Precondition("create" if op.endswith("absent") else "exists", column, v) for column, op, v in predicates if op.endswith(("absent", "exists_only"))]

@@ -6,7 +6,7 @@ from typing import Any, Optional
 from . import ir
 from .events import Change
 from .objects import Dead, Obj, State, deep_origins, join_states, parts
-from .values import CONST, EXCEPT, NOT, NOTHING, SERVER, UNKNOWN, Lit, Origin, Template, Value, words_in
+from .values import CONST, EXCEPT, NOT, NOTHING, SERVER, UNKNOWN, Lit, Origin, Template, Value, reads_of, words_in
 
 #: Methods that change their receiver in place and put their arguments into it.
 MUTATORS = frozenset((
@@ -151,14 +151,52 @@ class Evaluator:
         return obj.elem
 
     def known_items(self, value: Value, state: State) -> Optional[list]:
-        """The members of a sequence whose length is known, in order; None otherwise."""
-        if len(value.objs) != 1:
-            return None
-        obj = state.heap.get(next(iter(value.objs)))
-        if obj is None or obj.kind not in ("tuple", "list") or obj.elem is not None:
+        """The members of a sequence whose length is known, in order; None otherwise. Of several that it may be: member by member what either holds."""
+        return self._each(value, state, self._items_of)
+
+    def _each(self, value: Value, state: State, members: Any) -> Optional[list]:
+        found: Optional[list] = None
+        for oid in value.objs:
+            obj = state.heap.get(oid)
+            mine = members(obj) if obj is not None else None
+            if mine is None or found is not None and len(found) != len(mine):
+                return None
+            found = mine if found is None else [self.values.join(a, b) for a, b in zip(found, mine)]
+        return found
+
+    def _items_of(self, obj: Obj) -> Optional[list]:
+        if obj.kind == "instance" and self.is_named_tuple(obj.cls):
+            return self._fields_of(obj)
+        if obj.kind not in ("tuple", "list") or obj.elem is not None:
             return None
         steps = [f"[{i}]" for i in range(len(obj.fields))]
         return [obj.fields[s] for s in steps] if all(s in obj.fields for s in steps) else None
+
+    @staticmethod
+    def _fields_of(obj: Obj) -> Optional[list]:
+        if obj.kind != "instance" or obj.cls is None or isinstance(obj.cls, str):
+            return None
+        names = obj.cls.field_names()
+        return [obj.fields[name] for name in names] if names and all(name in obj.fields for name in names) else None
+
+    def fields_in_order(self, value: Value, state: State) -> Optional[list]:
+        """The fields of an instance of a dataclass-like class, all of them; None where one is not known."""
+        return self._each(value, state, self._fields_of)
+
+    def fields_as_dict(self, value: Value, node: Any, state: State) -> Value:
+        """`asdict(x)`, `x._asdict()`, `vars(x)`: a new mapping of the fields of an instance."""
+        fields: dict = {}
+        for oid in value.objs:
+            obj = state.heap.get(oid)
+            if obj is not None:
+                fields.update({f"[{n!r}]": v for n, v in obj.fields.items() if not n.startswith(("[", "@"))})
+        result = self.container(node, "dict", state, fields, self.values.make(value.origins) if not fields else None, "fields")
+        return self.values.replace(result, origins=(result.origins | value.origins) - {CONST} or result.origins)
+
+    @staticmethod
+    def is_named_tuple(cls: Any) -> bool:
+        """Is it a class whose instances are tuples with names?"""
+        return cls is not None and not isinstance(cls, str) and any(base.rsplit(".", 1)[-1] == "NamedTuple" for base in cls.library_bases())
 
     def words_among(self, value: Value, state: State) -> Optional[frozenset]:
         """The texts that a list may hold which is built up of literals (`names.append("x")`); None: it may hold others."""
@@ -239,6 +277,9 @@ class Evaluator:
 
     def attribute(self, base: Value, name: str, node: Any, state: State) -> Value:
         base = self.seen_object(base, state)
+        if name in _OF_MEMBER and type(base.shape) is Lit:
+            # A literal has no such attribute: it is the member of an enum, known by its value.
+            return base if name == "value" else self.values.make(frozenset((CONST,)), name=name)
         if base.ref is not None:
             found = self.static_attribute(base, name, node, state)
             if found is not None:
@@ -394,6 +435,9 @@ class Evaluator:
         step = self.step_of(index)
         if step is None:
             inner = self.member(base, state)
+            chosen = self.looked_up(inner, index)
+            if chosen is not inner:
+                return chosen
             if len(index.same) == 1 and len(inner.origins) == 1:
                 # `table[key]`: the same key twice is the same member.
                 key = "[" + _key_text(index) + "]"
@@ -418,6 +462,13 @@ class Evaluator:
                 self.rebind(node.value if isinstance(node, ir.Sub) else None, base, base_object, state)
                 return self.field(next(iter(base_object.objs)), step, node, state) or self.extend(base, step, state)
         return self.extend(base, step, state)
+
+    def looked_up(self, member: Value, index: Value) -> Value:
+        """The member of a table of constants: which one it is was computed from the key (`NEXT[row.state]`)."""
+        chosen = reads_of(index)
+        if not chosen or any(o.kind not in ("const", "global") for o in member.origins):
+            return member
+        return self.values.replace(member, origins=(member.origins | chosen) - {CONST}, same=NOTHING, shape=None)
 
     # --- operators ---------------------------------------------------------------------------------------------------------
     def _bin(self, node: Any, state: State) -> Value:
@@ -999,6 +1050,7 @@ class Evaluator:
 #: Flags that a part inherits from the whole.
 #: Entries of a mapping that a comprehension is evaluated over one by one.
 MAX_UNROLLED = 8
+_OF_MEMBER = frozenset(("value", "name", "label"))  # what a member of an enum has
 _MINUS = frozenset(("minus",))  # something was taken from it
 _STICKY = frozenset(("private", "sqlite", "serializable", "autocommit", "attempt", "repeatable"))
 _QUERYISH = frozenset(("manager", "statement"))

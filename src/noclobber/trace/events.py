@@ -150,7 +150,8 @@ class Write(Event):
     `columns`; base: origins of the written object itself; entry: (kind, id) of the vocabulary entry; unit: a flush of a unit of work (stands at the change); text: 'sql'
     where SQL text was run, 'builder' for a statement object; conflict_handled: some test asks for the refusal by its code; help: the repair
     in this library's own terms, `{field}` and `{record}` to be filled; role: 'cache' for a store of what can be computed again; lock_help: how the row is held there from its load to its save; refused: numbers of
-    writes that are certainly refused where it is sent; leaves: the parts of a structured payload; call: the method or HTTP verb; offers: the store's
+    writes that are certainly refused where it is sent; leaves: the parts of a structured payload; named: its ((dotted name, Value), …) where
+    it was written out in sight; call: the method or HTTP verb; offers: the store's
     entry has a call with a precondition; fallbacks: of self_columns those that only stay as they are where nothing new is given (COALESCE(:new, column));
     save_help: how only the changed columns are written; handled: an error that tells of a duplicate is caught around it; unique: does the class declare
     a unique constraint (None: not known)?; unique_columns: the columns of each, where they are known; keys: columns of its primary key, where the class tells; session: Value of the session that was given it, or None;
@@ -162,13 +163,14 @@ class Write(Event):
     __slots__ = ("record", "verb", "payload", "columns", "preconditions", "outcome", "conflict", "changes", "full", "entry", "unit",
                  "base", "doubts", "commit", "open_where", "self_columns", "text", "conflict_handled", "help", "lock_help", "role", "refused", "leaves", "call", "offers",
                  "fallbacks", "save_help", "handled", "unique", "kept", "kept_how", "tells", "model",
-                 "session", "others", "keys", "owed", "directed", "unique_columns", "alone")
+                 "session", "others", "keys", "owed", "directed", "unique_columns", "alone", "named")
     kind = "write"
 
     def __init__(self, n: int, site: Site, ctx: Context) -> None:
         super().__init__(n, site, ctx)
         self.lock_help = self.role = self.save_help = self.kept = self.kept_how = ""
         self.leaves: tuple = ()
+        self.named: tuple = ()
         self.call, self.offers, self.tells = "", False, ""
         self.fallbacks: frozenset = NOTHING
         self.handled = self.others = self.owed = False

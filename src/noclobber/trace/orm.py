@@ -8,7 +8,7 @@ from .builders import Builders
 from .events import Expire, Lock, LockQuery, Pending, Precondition, Read, Record
 from .models import Models, packages_of
 from .objects import Obj, State
-from .values import CONST, NOTHING, SERVER, UNKNOWN, Origin, Query, Value
+from .values import CONST, NOTHING, SERVER, UNKNOWN, Lit, Origin, Query, Value
 
 _COMPARISONS = {"==": "=", "!=": "!=", "<": "<", "<=": "<=", ">": ">", ">=": ">=", "in": "in", "is": "is"}
 _LOOKUPS = {"exact": "=", "iexact": "=", "gt": ">", "gte": ">=", "lt": "<", "lte": "<=", "in": "in", "isnull": "is null", "ne": "!="}
@@ -60,7 +60,7 @@ class Orm(Models, Builders):
             if self.orm_of_class(cls) is not None and not name.startswith("_"):
                 return self.column(base, name)
             constant = self.class_constant(cls, name, state)
-            if constant is not None:
+            if constant is not None and (type(constant.shape) is Lit or not self.is_enum(cls)):
                 return constant
             return self.values.origin(Origin("global", f"{cls.type_name}.{name}"), ref=("dotted", f"{cls.type_name}.{name}"), name=name)
         if kind == "dotted":
@@ -153,6 +153,10 @@ class Orm(Models, Builders):
             return None
         return self.evaluated_constant(("class", cls.type_name, name), found, name, state)
 
+    def is_enum(self, cls: Any) -> bool:
+        """Does the class only name constants?"""
+        return any(self.vocabulary.match("enum_base", base.rsplit(".", 1)[-1]) for base in cls.library_bases())
+
     def typed_attribute(self, base: Value, name: str, node: Any, state: State) -> Optional[Value]:
         typ = base.typ
         if typ.startswith("class:"):
@@ -217,7 +221,10 @@ class Orm(Models, Builders):
         this = self.values.make(frozenset((obj.origin,)) if obj.origin else NOTHING, objs=frozenset((oid,)), typ=cls.type_name,
                                 same=frozenset((obj.origin,)) if obj.origin else NOTHING, name="self")
         if name.startswith("["):
-            return None
+            members = self.known_items(this, state) if name[1:-1].isdigit() else None
+            return members[int(name[1:-1])] if members is not None and int(name[1:-1]) < len(members) else None
+        if name == "__dict__" and self.fields_in_order(this, state) is not None:
+            return self.fields_as_dict(this, node, state)
         method = cls.method(name)
         if method is not None:
             if method.is_property:

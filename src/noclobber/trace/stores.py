@@ -454,6 +454,8 @@ class Stores(Accessors, Sessions, Dumps, Outcomes, Requests, Blobs, Files, Tags,
             self.lift(self.trace.events[origin.n], bound.first("method"))
             written = self.trace.events[origin.n]
             written.call = self.http_verb(spec, bound).lower() or spec.signature.last
+            if update is None and written.ctx.control:  # a test may be about one of them
+                written.named = tuple(part for _, v in bound.by_role.get("payload", ()) for part in self.named_parts(v, state))
             if self.tooling is not None:
                 given = [v for role in ("payload", "fields", "operators", "entity") for _, v in bound.by_role.get(role, ())]
                 written.leaves = tuple(dict.fromkeys(part for v in given for part in self.leaves_of(v, state)))
@@ -504,6 +506,16 @@ class Stores(Accessors, Sessions, Dumps, Outcomes, Requests, Blobs, Files, Tags,
                 found.append(item)
             stack += [(v, depth + 1) for v in inner if depth < 5]
         return found
+
+    def named_parts(self, value: Value, state: State, name: str = "", depth: int = 0) -> list:
+        """[(dotted name, Value)] of the members of a mapping that was written out here."""
+        if value.ref is not None and value.ref[0] == "dumped":
+            return self.named_parts(value.ref[1], state, name, depth)
+        found = self.entries(value, state) if depth < 4 else None
+        if found is None:
+            return [(name, value)] if name else []
+        inner = [part for step, v in found[0].items() for part in self.named_parts(v, state, f"{name}.{step}" if name else step, depth + 1)]
+        return inner[:40]
 
     def payload_of(self, bound: Any, state: State, moved: Optional[Value] = None) -> Value:
         """What is written. moved: the file that takes the record's place (`fresh.replace(path)`)."""

@@ -11,6 +11,7 @@ from .guards import guard_between, held_doubts, same
 from .tests import _MIRROR, _NEGATED, is_constant, same_constant, tests_before
 from .writes import _is_new, relies_on
 
+_HOLDING = {"in": "holds", "not in": "holds not"}  # of the side on the right of `in`
 _BOUNDS = frozenset(("<", "<=", ">", ">="))
 _FILTER_OPS = {"=": "==", "is": "is", "in": "in", "is null": "is", "!=": "!=", "is not": "is not", "<": "<", "<=": "<=", ">": ">", ">=": ">="}
 _SAME_TYPE_STEPS = frozenset(("json()", "read()", "decode()", "strip()"))
@@ -48,7 +49,7 @@ def acts(trace: Trace, families: Iterable[str]) -> Iterator[Act]:
 def _acts_of(trace: Trace, write: Write, families: frozenset) -> Iterator[Act]:
     for test, branch in tests_before(trace, write):
         op = test.op if branch == "yes" else _NEGATED.get(test.op, "")
-        for side, other, way in ((test.left, test.right, op), (test.right, test.left, _MIRROR.get(op, ""))):
+        for side, other, way in ((test.left, test.right, op), (test.right, test.left, _MIRROR.get(op) or _HOLDING.get(op, ""))):
             if not way:
                 continue
             for read, columns, derived in _fields(trace, side):
@@ -56,7 +57,7 @@ def _acts_of(trace: Trace, write: Write, families: frozenset) -> Iterator[Act]:
                 if doubts is None:
                     continue
                 for column in columns:
-                    how = _counts(trace, write, column, way, other, derived, _raised_on(trace, test, branch))
+                    how = _counts(trace, write, column, way, side, other, derived, _raised_on(trace, test, branch))
                     if how:
                         yield Act(write, read, column, way, other, test.site, how, doubts | ({"other-column"} if how == "other" else frozenset()))
     yield from _by_filter(trace, write, families)
@@ -98,9 +99,11 @@ def _columns(read: Read, origin: Origin) -> tuple:
     """The columns that a path into what was read names: `row[0]`, `row.status`, `resp.json()["status"]`; ('',): the record itself, one value."""
     steps = [str(step) for step in origin.path if str(step) not in _SAME_TYPE_STEPS]
     if not steps:
-        return ()
+        return ("",) if read.record.family == "key" else ()  # a key holds one value
+    if read.record.family not in ("sql", "orm"):
+        return _path_names(steps)
     step = steps[0]
-    if len(steps) > 1 and read.record.family in ("sql", "orm") and not step.startswith("["):
+    if len(steps) > 1 and not step.startswith("["):
         return ()
     name = step.strip("[]")
     if step in ("[*]", "()", "(.)", "…", "[keys]"):
@@ -119,7 +122,21 @@ def _columns(read: Read, origin: Origin) -> tuple:
     return (name.strip("'\"").lower(),) if not name.endswith("()") else ()
 
 
-def _counts(trace: Trace, write: Write, column: str, op: str, right: Optional[Value], derived: bool, raised: bool) -> str:
+def _path_names(steps: list) -> tuple:
+    """The names of a field of a document: its own, and with those around it (`resp["Item"]["address"]["city"]`: city, address.city, Item.address.city).
+    What a client wraps around a document (`["Item"]`, `.to_dict()`) is only a name more."""
+    names = [step.strip("[]'\"") if not step.endswith(")") else "" for step in steps]
+    if not names[-1] or steps[-1] in ("[*]", "…", "[keys]", "json") or names[-1].lstrip("-").isdigit():
+        return ()
+    found = [names[-1].lower()]
+    for name in reversed(names[:-1]):
+        if not name or name.lstrip("-").isdigit() or name == "*":
+            break
+        found.append(f"{name}.{found[-1]}".lower())
+    return tuple(found)
+
+
+def _counts(trace: Trace, write: Write, column: str, op: str, side: Optional[Value], right: Optional[Value], derived: bool, raised: bool) -> str:
     """Why the test makes the write a check-then-act; '' when it does not (see RULES, finer points of 107)."""
     if column in ("id", "pk", "_id") or column.endswith("_id") and not trace.match("state_column", column):
         return ""
@@ -127,7 +144,7 @@ def _counts(trace: Trace, write: Write, column: str, op: str, right: Optional[Va
         return ""
     names = dict(write.columns or ())
     whole = write.verb == "delete" or not names
-    new = names.get(column)
+    new = (names or dict(write.named)).get(column) if column or write.verb != "replace" else write.payload
     version = trace.match("version_column", column)
     state = trace.match("state_column", column) or trace.match("quota_column", column)
     constant = right is not None and op not in ("truth", "empty") and is_constant(right)
@@ -142,8 +159,10 @@ def _counts(trace: Trace, write: Write, column: str, op: str, right: Optional[Va
         if write.verb == "delete":
             return "same"
         return ""
-    if derived:
-        return ""
+    if derived or op in _HOLDING.values():
+        # `target not in ALLOWED[state]`, `(state, target) in ALLOWED`: a table says which state may follow which.
+        listed = op in _HOLDING or op in _HOLDING.values()
+        return "same" if state and derived and listed and new is not None and _is_one_of(new, side, right) else ""
     if new is not None and (column not in write.self_columns):
         return _transition(trace, write, op, right, new, state, raised, constant)
     if column in write.self_columns:
@@ -178,6 +197,11 @@ def _transition(trace: Trace, write: Write, op: str, right: Optional[Value], new
     return "same" if state or is_constant(new) else ""
 
 
+def _is_one_of(new: Value, *sides: Optional[Value]) -> bool:
+    """Is the new value among what a test looks at?"""
+    return any(side is not None and (same_constant(new, side) or bool(new.same & (side.same | side.origins))) for side in sides)
+
+
 def _handed_in(value: Value) -> bool:
     return any(o.kind in ("param", "opaque", "global") for o in value.origins) and not any(o.kind == "clock" for o in value.origins)
 
@@ -209,7 +233,7 @@ def _by_filter(trace: Trace, write: Write, families: frozenset) -> Iterator[Act]
             way = _FILTER_OPS.get(op, "")
             if not way or column not in dict(write.columns or ()):
                 continue
-            how = _counts(trace, write, column, way, right, False, True)
+            how = _counts(trace, write, column, way, None, right, False, True)
             if how == "same" and (way not in ("==", "is", "in") or is_constant(right)):
                 yield Act(write, event, column, way, right, event.site, how, doubts)
 
