@@ -99,7 +99,7 @@ def _call(where: str, text: str, specs: list, seen: Any, vocabulary: Any) -> str
     if event.kind == "write":
         payload = [f"{name} <- {_value(value, trace)}" for name, value in event.columns or () if name != "?"]
         lines.append("  payload: " + ("; ".join(payload) or _value(event.payload, trace)))
-        conditions = [f"{item.column or item.kind} ({item.kind})" for item in event.preconditions]
+        conditions = [f"{item.column or item.kind} ({item.kind})" for item in event.preconditions if item.kind != "scope"]
         lines.append("  precondition: " + (", ".join(conditions) or "none"))
         if conditions:
             lines.append(f"  a refusal shows as: {event.outcome}" + (f" ({', '.join(sorted(event.conflict))})" if event.conflict else ""))

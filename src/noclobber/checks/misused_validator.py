@@ -12,6 +12,8 @@ _WORDS = {
     "rebuilt": ("the tag in `{0}` is put together by hand: only the server knows how its tags are made", ""),
     "order": ("tags were compared for order before this write: a tag only tells whether two versions are equal, not which is newer", "compared for order here"),
     "other": ("the tag in `{0}` came with another record than the one that is written", "the tag came from here"),
+    "no-witness": ("what is given as `{0}` came with the read, but it is not the version of the record: the store compares it with something else", "not its version"),
+    "exists": ("`{0}` says how the tag is compared, and this one only asks whether the record exists: a change made since the read is overwritten", "the record is read here"),
     "any": ("`{0}: *` only says that the record exists: a change made since the read is overwritten", "the record is read here"),
 }
 
@@ -21,7 +23,7 @@ def check(trace: Trace) -> Iterator[Claim]:
         message, words = _WORDS[kind]
         yield Claim(
             "misused-validator", write.site, write, message.format(name),
-            related=[*([Mark("witness" if kind != "any" else "read", site, words)] if site is not None and words else []), Mark("write", write.site, "sent with this tag")],
+            related=[*([Mark("read" if kind in ("any", "exists") else "witness", site, words)] if site is not None and words else []), Mark("write", write.site, "sent with this tag")],
             record=write.record.label,
             help="keep the tag of the answer that the value was computed from, unread and unchanged, and send exactly that; compare tags with == only",
             teach="a number that may be counted with is a version, not a tag: name it so (`version`, `revision`)",

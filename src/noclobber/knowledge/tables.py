@@ -154,6 +154,7 @@ _OUTCOME: dict[str, Field] = {
     "witness": Field(
         "list", "paths to the version that came with the read (`['ETag']`); `.`: the value itself can be compared"
     ),
+    "no_witness": Field("list", "paths on a read's result to what looks like its version and is none (`[0]`)"),
     "on": Field("list", "only on receivers of these types", inline=True),
     "rows": Field("str", "what a fetch or read returns", ("one", "many", "value"), inline=True),
     "refreshes": Field("bool", "false: taking the lock does not re-read an object already loaded"),
@@ -198,6 +199,7 @@ _READ_HINTS = (
     "outcome",
     "value",
     "witness",
+    "no_witness",
     "on",
     "rows",
     "refreshes",

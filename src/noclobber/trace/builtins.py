@@ -246,6 +246,12 @@ def _replace(walker: Any, args: Any, node: Any, state: State) -> Value:
     return walker.values.make(origins - {CONST} or origins, objs=frozenset((oid,)), typ=value.typ)
 
 
+def _digest(walker: Any, args: Any, node: Any, state: State) -> Value:
+    """`sha256(data)`: what is made of its answer (`.hexdigest()`) is the digest."""
+    value = _dumps(walker, args, node, state)
+    return walker.values.replace(value, flags=value.flags | {"digest"}, ref=None)
+
+
 def _asdict(walker: Any, args: Any, node: Any, state: State) -> Value:
     value = _first(args)
     return walker.fields_as_dict(value, node, state) if value is not None else walker.values.unknown
@@ -427,8 +433,9 @@ _enter(_loads, "json.loads json.load pickle.loads pickle.load yaml.safe_load yam
                "ujson.loads simplejson.loads msgpack.unpackb ast.literal_eval toml.loads yaml.full_load rapidjson.loads msgspec.json.decode "
                "bson.decode bson.loads ujson.load simplejson.load toml.load")
 _enter(_dumps, "json.dumps pickle.dumps yaml.dump yaml.safe_dump orjson.dumps ujson.dumps simplejson.dumps msgpack.packb toml.dumps tomli_w.dumps "
-               "base64.b64encode base64.b64decode zlib.compress gzip.compress zlib.decompress gzip.decompress hashlib.sha256 hashlib.md5 "
-               "hashlib.sha1 rapidjson.dumps msgspec.json.encode")
+               "base64.b64encode base64.b64decode zlib.compress gzip.compress zlib.decompress gzip.decompress "
+               "rapidjson.dumps msgspec.json.encode")
+_enter(_digest, "hashlib.sha256 hashlib.md5 hashlib.sha1 hashlib.sha512 hashlib.blake2b hashlib.blake2s hashlib.sha3_256 zlib.crc32")
 _enter(_derived, "builtins.sum builtins.len builtins.any builtins.all builtins.hash builtins.divmod builtins.pow builtins.ord builtins.chr builtins.type "
                  "builtins.id builtins.hasattr builtins.callable builtins.bytearray builtins.memoryview builtins.hex builtins.oct "
                  "statistics.mean math.sqrt math.log datetime.timedelta datetime.datetime.fromisoformat datetime.datetime.strptime datetime.date datetime.datetime "

@@ -326,6 +326,8 @@ class Calls:
             return self._text_method(receiver, name, args)
         if name in _SAME_METHODS and not args.positional:
             return receiver
+        if name in ("hexdigest", "digest") and "digest" in receiver.flags:
+            return self.values.replace(self.unresolved(name, receiver, args, node, state, method=True), flags=receiver.flags)
         return None
 
     def is_relation(self, receiver: Value, name: str, args: Arguments, state: State) -> bool:

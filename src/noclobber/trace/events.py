@@ -63,7 +63,8 @@ class Lock(NamedTuple):
 
 
 class Precondition(NamedTuple):
-    """kind: 'witness' (value must equal what was read), 'state' (column = constant), 'bound' (column >= …), 'create', 'exists'.
+    """kind: 'witness' (value must equal what was read), 'state' (column = constant), 'bound' (column >= …), 'create', 'exists',
+    'scope' (a comparison of a column that the write leaves as it is: no guard, but the test is made).
 
     where: 'header' or 'body' of a request, '' for an argument or a predicate."""
 

@@ -410,7 +410,7 @@ class SqlRunner:
         if known is None:
             return
         version, together, token = known
-        if version in written or any(p.column == version for p in write.preconditions):
+        if version in written or any(p.column == version and p.kind != "scope" for p in write.preconditions):
             return
         plain = {name for name, _ in write.columns if name not in write.self_columns}
         takes = any(self.vocabulary.match("holder_column", name) for name in plain)
@@ -463,6 +463,8 @@ class SqlRunner:
             elif column in written:
                 # `balance - :n >= 0`; an age limit on a column that stays as it is (`expires_at < now()`) is none.
                 preconditions.append(Precondition("bound", column, value))
+            else:
+                preconditions.append(Precondition("scope", column, value))
         return tuple(key), tuple(preconditions)
 
 
@@ -479,6 +481,7 @@ class Binder:
         self.mapping: dict = {}
         self.rest: Optional[Value] = None
         self.source: Optional[Value] = None  # an object whose items are the named parameters
+        self.parts_of: Optional[Value] = None  # something unknown whose items are the named parameters
         if var:
             self.positional = list(params)
         elif params:
@@ -498,6 +501,8 @@ class Binder:
                 self.source = first
             else:
                 self.rest = walker.flat(state, first)
+                if first.same and all(state.heap[oid].kind in ("path", "part", "row") for oid in first.objs if oid in state.heap):
+                    self.parts_of = first
                 if walker.mapping_items(first, state) is not None:
                     member = walker.member(first, state)
                     items = walker.known_items(member, state)
@@ -525,6 +530,8 @@ class Binder:
             found = self.mapping.get(f"[{ref.name!r}]")
             if found is None and self.source is not None and self.rest is not None:
                 found = self.walker.item(self.source, self.walker.values.const(ref.name), None, self.state)
+            if found is None and self.parts_of is not None:
+                found = self.walker.known_part(self.parts_of, f"[{ref.name!r}]", self.state)
             if found is not None:
                 return self.walker.flat(self.state, found)
         elif self.positional is not None and 0 <= ref.position < len(self.positional):

@@ -341,6 +341,9 @@ class Stores(Accessors, Sessions, Dumps, Outcomes, Requests, Blobs, Files, Tags,
                 found += self.expression_preconditions(bound, param, value, set(written), state)
             else:
                 found.append(Precondition("exists" if value.text == "*" else "witness", param, value))
+        if any(p.kind == "exists" and p.value.dotted for p in found):
+            # `etag=…, match_condition=MatchConditions.IfPresent`: the tag is not compared.
+            found = [p._replace(kind="exists") if p.kind == "witness" else p for p in found]
         for param, value in self.given(bound, "create_only"):
             found.append(Precondition("create", param, value))
         for param, value in self.given(bound, "exists_only"):

@@ -5,10 +5,10 @@ from dataclasses import dataclass
 from typing import Iterable, Iterator, Optional
 
 from ..events import RaiseEvent, Read, Site, Test, Trace, Write
-from ..records import NO, YES
+from ..records import NO, YES, same_record
 from ..values import NOT_LITERAL, Origin, Value
 from .guards import guard_between, held_doubts, same
-from .tests import _MIRROR, _NEGATED, is_constant, same_constant, tests_before
+from .tests import _MIRROR, _NEGATED, is_constant, on_one_way, same_constant, tests_before
 from .writes import _is_new, relies_on
 
 _HOLDING = {"in": "holds", "not in": "holds not"}  # of the side on the right of `in`
@@ -57,6 +57,8 @@ def _acts_of(trace: Trace, write: Write, families: frozenset) -> Iterator[Act]:
                 if doubts is None:
                     continue
                 for column in columns:
+                    if _asked_before(trace, read, write, column):
+                        continue
                     how = _counts(trace, write, column, way, side, other, derived, _raised_on(trace, test, branch))
                     if how:
                         yield Act(write, read, column, way, other, test.site, how, doubts | ({"other-column"} if how == "other" else frozenset()))
@@ -231,11 +233,18 @@ def _by_filter(trace: Trace, write: Write, families: frozenset) -> Iterator[Act]
             continue
         for column, op, right in event.filters:
             way = _FILTER_OPS.get(op, "")
-            if not way or column not in dict(write.columns or ()):
+            if not way or column not in dict(write.columns or ()) or _asked_before(trace, event, write, column):
                 continue
             how = _counts(trace, write, column, way, None, right, False, True)
             if how == "same" and (way not in ("==", "is", "in") or is_constant(right)):
                 yield Act(write, event, column, way, right, event.site, how, doubts)
+
+
+def _asked_before(trace: Trace, read: Read, write: Write, column: str) -> bool:
+    """Has a write of that record in between made the test (`… SET status = 'sending' WHERE id = ? AND status = 'queued'`)? Whether anybody looked at its
+    outcome is its own matter."""
+    return any(isinstance(event, Write) and event.conditional and any(p.column == column for p in event.preconditions)
+               and same_record(event.record, write.record) != NO and on_one_way(event, write) for event in trace.events[read.n + 1:write.n])
 
 
 def _comes_from(trace: Trace, read: Read, write: Write) -> bool:

@@ -14,25 +14,36 @@ def misused(trace: Trace) -> Iterator[tuple[Write, str, str, Optional[Site]]]:
     """(write, kind, header or argument, where it was read or compared) of each write whose opaque tag was misused. One for a write.
 
     kinds: 'altered' (cut, counted with), 'rebuilt' (put together by hand), 'order' (compared for order before), 'other' (of another record),
-    'any' (`*` after a read).
+    'no-witness' (it came with the read and is not its version), 'any' (`*` after a read), 'exists' (a comparison that only asks whether the record is there).
     """
     for write in trace.of("write"):
         for condition in write.preconditions:
-            if condition.kind != "witness" or not (condition.where == "header" or write.record.family == "object"):
+            if condition.kind != "witness":
                 continue
-            found = _misuse(trace, write, condition)
+            found = _no_witness(trace, write, condition)
+            if found is None and (condition.where == "header" or write.record.family == "object"):
+                found = _misuse(trace, write, condition)
             if found is not None:
                 yield write, found[0], condition.column, found[1]
                 break
-    for write, read, _, answer in blind_writes(trace, ("http", "object"), ("replace",)):
-        star = next((p for p in write.preconditions if p.kind == "exists"), None)
+    for write, read, _, answer in blind_writes(trace, ("http", "object", "document"), ("replace",)):
+        # A document's tag that is handed over, and then not compared (`MatchConditions.IfPresent`); that something exists is asked in many ways.
+        star = next((p for p in write.preconditions if p.kind == "exists" and (write.record.family != "document" or p.value.dotted)), None)
         if star is not None and answer == YES:
-            yield write, "any", star.column, read.site
+            yield write, "exists" if star.value.dotted else "any", star.column, read.site
+
+
+def _no_witness(trace: Trace, write: Write, condition: Precondition) -> Optional[tuple[str, Optional[Site]]]:
+    """A part of the read's answer that is no version, whatever it is called (the first member of what Consul's get() gives)."""
+    for read, origin in reads_in(trace, condition.value):
+        if origin in condition.value.same and "".join(origin.path) in (read.spec.get("no_witness") or () if read.spec is not None else ()) and same(trace, read, write) != NO:
+            return "no-witness", read.site
+    return None
 
 
 def _misuse(trace: Trace, write: Write, condition: Precondition) -> Optional[tuple[str, Optional[Site]]]:
     value = condition.value
-    if condition.where == "header" and _is_rebuilt(value):
+    if _is_rebuilt(value):
         return "rebuilt", None
     if any(ALTERED in origin.path for origin in value.origins):
         return "altered", next((read.site for read, _ in reads_in(trace, value)), None)
@@ -44,13 +55,18 @@ def _misuse(trace: Trace, write: Write, condition: Precondition) -> Optional[tup
     return ("other", other.site) if other is not None else None
 
 
+_MADE_HERE = frozenset(("number", "digest"))
+
+
 def _is_rebuilt(value: Value) -> bool:
-    """Quotes or `W/` around a number or around a part of a tag."""
+    """A digest of the content, quotes or `W/` around a number or around a part of a tag."""
+    if "digest" in value.flags:
+        return True
     if type(value.shape) is not Template:
         return False
     text = "".join(part for part in value.shape.parts if isinstance(part, str))
     holes = [part for part in value.shape.parts if isinstance(part, Value)]
-    return text.startswith("W/") and bool(holes) or '"' in text and any("number" in hole.flags for hole in holes)
+    return text.startswith("W/") and bool(holes) or '"' in text and any(hole.flags & _MADE_HERE for hole in holes)
 
 
 def _of_another(trace: Trace, write: Write, value: Value) -> Optional[Read]:
@@ -58,8 +74,17 @@ def _of_another(trace: Trace, write: Write, value: Value) -> Optional[Read]:
     tags = [(read, origin) for read, origin in reads_in(trace, value) if origin in value.same]
     if len(tags) != 1 or tags[0][0].record.family != write.record.family or same(trace, tags[0][0], write) != NO:
         return None
+    other = tags[0][0]
     own = [read for read, _ in reads_in(trace, write.payload) if same(trace, read, write) == YES]
-    return tags[0][0] if own and tags[0][0] not in own and not any(read is tags[0][0] for read, _ in reads_in(trace, write.payload)) else None
+    if not own or other in own or any(read is other for read, _ in reads_in(trace, write.payload)) and not _of_one_kind(other, own[0]):
+        return None
+    return other
+
+
+def _of_one_kind(a: Read, b: Read) -> bool:
+    """Two resources under one form of address (`/shops/{source}/prices`, `/shops/{target}/prices`): each has a tag of its own."""
+    mine, other = ([tuple(part for part in v.shape.parts if isinstance(part, str)) for _, v in read.record.key if type(v.shape) is Template] for read in (a, b))
+    return bool(mine) and mine == other
 
 
 def split_witnesses(trace: Trace) -> Iterator[tuple[Write, Read, Read]]:
