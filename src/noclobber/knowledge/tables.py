@@ -287,6 +287,7 @@ TABLES: dict[str, Table] = {
             set_operators=Field("list", "update operators beside `$set` that only set"),
             aliases=Field("table", "key parameter → the field of the document that holds the same (`item` → `id`)"),
             carries=Field("list", "where a document holds its version: written back with it the write is conditional (`['_rev']`; `=['f']`: only where it is put there in sight)"),
+            item_version=Field("list", "with per_item: keys inside the items under which one carries its condition (`if_seq_no`)"),
             exists_values=Field("list", "values of a precondition that test existence only (`IfPresent`)"),
             in_transaction=Field("bool", "its calls belong to the transaction that the receiver is (`transaction.set(ref, data)`)"),
             isolation=Field("str", "the level that a transaction begun here runs at"),

@@ -14,11 +14,15 @@ class Batches:
 
     def op_batch(self, spec: Any, bound: Any, receiver: Optional[Value], args: Any, node: Any, state: State, doubt: str) -> Optional[Value]:
         """Each operation is what the call that `operations` names would do by itself."""
+        from .calls import Argument
+
         results = []
+        shared = bound.by_role.get("txn", ())  # the session that all of them belong to
         for _, given in bound.by_role.get("operations", ()):
             for place, (name, inner) in enumerate(self.operations_in(given, spec, state)):
                 if place >= MAX_OPERATIONS:
                     break
+                inner.keywords = [*inner.keywords, *((param, Argument(value, param)) for param, value in shared)]
                 result = self._operation(spec, name, inner, receiver, node, state, doubt, place)
                 if result is not None:
                     results.append(result)

@@ -79,9 +79,10 @@ def _copy(walker: Any, args: Any, node: Any, state: State) -> Value:
             return value
     copied = walker.copy_container(value, node, state)
     if node_name(node) == "dict":
+        spread = {"@spread": value} if args.positional and walker.is_whole(value, state) else {}
         for oid in copied.objs:
             obj = state.heap[oid]
-            state.put(oid, obj.but(kind="dict", fields={**obj.fields, **{f"[{n!r}]": a.value for n, a in args.keywords}}))
+            state.put(oid, obj.but(kind="dict", fields={**obj.fields, **spread, **{f"[{n!r}]": a.value for n, a in args.keywords}}))
         copied = walker.values.replace(copied, origins=(copied.origins | walker._union(args.all())) - {CONST} or copied.origins)
     return copied
 

@@ -360,17 +360,21 @@ class Calls:
             inner = self.member(value, state) if name in ("extend", "update", "extendleft") and value.objs else value
             added = inner if added is None else self.values.join(added, inner)
         receiver = self._with_object(receiver, node, state)
+        placed = False  # every member that goes in has a name of its own
         if name in ("update", "__setitem__"):
             mapping: dict = {}
+            placed = name == "update" and not args.open_kwargs and not args.open_star
             for value in args.positional:
-                mapping.update(self.mapping_items(value.value, state) or {})
+                known = self.mapping_items(value.value, state)
+                placed &= known is not None and self.rest_of(value.value, state, known) is None
+                mapping.update(known or {})
             mapping.update({f"[{k!r}]": a.value for k, a in args.keywords})
             for oid in receiver.objs:
                 obj = state.heap.get(oid)
                 if obj is not None and mapping:
                     state.put(oid, obj.but(fields={**obj.fields, **mapping}))
         taken = self.member(receiver, state) if name in ("pop", "popitem", "popleft", "setdefault") else None
-        self.mutated(receiver, state, node, base_node, added)
+        self.mutated(receiver, state, node, base_node, added, placed)
         return taken if taken is not None else self.values.none
 
     @staticmethod

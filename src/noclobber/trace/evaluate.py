@@ -107,6 +107,10 @@ class Evaluator:
                     fields.update(mapping)
                 rest = self.rest_of(inner, state, mapping)
                 if rest is not None:
+                    if elem is None and self.is_whole(inner, state):
+                        fields["@spread"] = inner
+                    else:
+                        fields.pop("@spread", None)
                     elem = rest if elem is None else self.values.join(elem, rest)
                 continue
             name = self.eval(key, state)
@@ -118,6 +122,7 @@ class Evaluator:
                 inner = self.values.join(fields[step], inner) if step in fields else inner
             if step is None:
                 elem = inner if elem is None else self.values.join(elem, inner)
+                fields.pop("@spread", None)
             else:
                 fields[step] = inner
         result = self.container(node, "dict", state, fields, elem)
@@ -182,6 +187,13 @@ class Evaluator:
     def fields_in_order(self, value: Value, state: State) -> Optional[list]:
         """The fields of an instance of a dataclass-like class, all of them; None where one is not known."""
         return self._each(value, state, self._fields_of)
+
+    def is_whole(self, value: Value, state: State) -> bool:
+        """Is it one record, of which any member may be asked for (a row, a document, a parameter)?"""
+        if len(value.same) != 1 or value.ref is not None or value.query is not None:
+            return False
+        kinds = {state.heap[oid].kind for oid in value.objs if oid in state.heap}
+        return kinds <= {"path", "row", "part"} and next(iter(value.same)).kind in ("read", "param", "opaque", "item")
 
     def fields_as_dict(self, value: Value, node: Any, state: State) -> Value:
         """`asdict(x)`, `x._asdict()`, `vars(x)`: a new mapping of the fields of an instance."""
@@ -340,6 +352,8 @@ class Evaluator:
                 this = self.values.make(own, objs=frozenset((oid,)), typ=getter.cls.type_name if getter.cls else None, same=own, name="self")
                 return self.call_scope(getter, Arguments(), node, state, this)
             return self.part_of(oid, obj, name, state)
+        if name.startswith("[") and "@spread" in obj.fields:
+            return self.known_part(obj.fields["@spread"], name, state)
         if name.startswith("[") and obj.elem is not None:
             return obj.elem
         if name.startswith("[") and obj.kind in ("dict", "list", "tuple"):
@@ -455,13 +469,21 @@ class Evaluator:
             if value is not None:
                 result = value if result is None else self.values.join(result, value)
         if result is not None:
-            return result
+            return self.with_source(base, step, result)
         if not base.objs:
             base_object = self.as_object(base, state)
             if base_object is not base:
                 self.rebind(node.value if isinstance(node, ir.Sub) else None, base, base_object, state)
-                return self.field(next(iter(base_object.objs)), step, node, state) or self.extend(base, step, state)
+                found = self.field(next(iter(base_object.objs)), step, node, state)
+                return self.with_source(base, step, found) if found is not None else self.extend(base, step, state)
         return self.extend(base, step, state)
+
+    def with_source(self, base: Value, step: str, part: Value) -> Value:
+        """A part of what a method made (`status.split()[1]`, `row["path"].partition("/")[2]`) comes from what the method was called on."""
+        if len(base.same) != 1 or len(base.origins) < 2 or next(iter(base.same)).kind != "opaque":
+            return part
+        source = frozenset(o.at(step) for o in base.origins - base.same if o.kind in ("read", "outcome") and (not o.path or o.path[-1] not in ("()", "(.)")))
+        return self.values.replace(part, origins=part.origins | source) if source else part
 
     def looked_up(self, member: Value, index: Value) -> Value:
         """The member of a table of constants: which one it is was computed from the key (`NEXT[row.state]`)."""
@@ -881,7 +903,7 @@ class Evaluator:
                 elem = value if obj.elem is None else self.values.join(obj.elem, value)
                 if obj.origin is not None and obj.elem is None:
                     elem = self.values.join(elem, self.values.origin(obj.origin.at("[*]")))
-                state.put(oid, obj.but(elem=elem))
+                state.put(oid, _scattered(obj).but(elem=elem))
             self.changed(oid, step or "[*]", value, state, node, "item" if op == "assign" else op)
 
     def delete_item(self, target: Any, state: State) -> None:
@@ -900,8 +922,8 @@ class Evaluator:
             if obj is not None and (step in obj.fields or obj.origin is not None):
                 state.put(oid, obj.but(fields={**obj.fields, step: self.values.none}))
 
-    def mutated(self, base: Value, state: State, node: Any, base_node: Any = None, value: Optional[Value] = None) -> None:
-        """An in-place change of a container (`append`, `del x[k]`): the members may now hold `value`."""
+    def mutated(self, base: Value, state: State, node: Any, base_node: Any = None, value: Optional[Value] = None, placed: bool = False) -> None:
+        """An in-place change of a container (`append`, `del x[k]`): the members may now hold `value`; placed: it is known which, and they do."""
         if self.streams:
             self.feed(base, value, state)
         if value is not None and any(o.kind == "read" for o in base.same):
@@ -915,8 +937,8 @@ class Evaluator:
             obj = state.heap.get(oid)
             if obj is None:
                 continue
-            if value is not None:
-                state.put(oid, obj.but(elem=value if obj.elem is None else self.values.join(obj.elem, value)))
+            if value is not None and not placed:
+                state.put(oid, _scattered(obj).but(elem=value if obj.elem is None else self.values.join(obj.elem, value)))
             what = value if value is not None else self.values.make(NOTHING)
             if obj.origin is not None:
                 what = self.values.replace(what, origins=what.origins | {obj.origin})
@@ -1055,6 +1077,11 @@ _OF_MEMBER = frozenset(("value", "name", "label"))  # what a member of an enum h
 _MINUS = frozenset(("minus",))  # something was taken from it
 _STICKY = frozenset(("private", "sqlite", "serializable", "autocommit", "attempt", "repeatable"))
 _QUERYISH = frozenset(("manager", "statement"))
+
+
+def _scattered(obj: Obj) -> Obj:
+    """The object once any of its members may have been set: what it was spread from does not tell them any more."""
+    return obj.but(fields={name: value for name, value in obj.fields.items() if name != "@spread"}) if "@spread" in obj.fields else obj
 
 
 def _is_item(path: tuple) -> bool:

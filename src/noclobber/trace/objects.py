@@ -128,6 +128,8 @@ def join_objects(values: Values, a: Obj, b: Obj) -> Obj:
         fields = {}
         for name in {**a.fields, **b.fields}:
             left, right = a.fields.get(name), b.fields.get(name)
+            if name == "@spread" and left is not right:
+                continue
             if left is None and a.origin is not None and a.kind in ("row", "path", "instance"):
                 left = values.origin(a.origin.at(name))
             if right is None and b.origin is not None and b.kind in ("row", "path", "instance"):

@@ -358,6 +358,22 @@ class Stores(Accessors, Sessions, Dumps, Outcomes, Requests, Blobs, Files, Tags,
             found.append(Precondition("witness", "", self.values.unknown))
         return (*found, *carried)
 
+    def item_witnesses(self, spec: Any, bound: Any, state: State) -> tuple:
+        """The conditions that items of a batch carry: `{"index": {"_id": i, "if_seq_no": n}}`."""
+        wanted = frozenset(f"[{name!r}]" for name in spec.get("item_version"))
+        seen: set = set()
+        stack = [value for _, value in bound.by_role.get("payload", ())]
+        found: list = []
+        while stack and len(seen) < 60:
+            for oid in stack.pop().objs - seen:
+                seen.add(oid)
+                obj = state.heap.get(oid)
+                if obj is None:
+                    continue
+                found += [Precondition("witness", step[2:-2], inner) for step, inner in obj.fields.items() if step in wanted and not inner.is_none]
+                stack += [inner for inner in (*obj.fields.values(), obj.elem) if inner is not None]
+        return tuple(found)
+
     def is_witness_step(self, step: str) -> bool:
         name = step.strip("[]'\"()")
         return bool(name) and (self.vocabulary.match("version_column", name) or self.vocabulary.match("version_column", name.lower()))
@@ -431,6 +447,9 @@ class Stores(Accessors, Sessions, Dumps, Outcomes, Requests, Blobs, Files, Tags,
                 return self.op_read(spec, bound, receiver, args, node, state, doubt) if role == "read" else None
             if role != "write":
                 return self.by_method_role(role, spec, bound, receiver, args, node, state, doubt)
+        items = self.item_witnesses(spec, bound, state) if spec.get("item_version") else ()
+        if spec.get("item_version") and not items:
+            return None  # what is in it cannot be refused, and which records they are is not told
         verb = verb or {"create": "create", "delete": "delete", "atomic": "atomic", "append": "append"}.get(spec.op, "replace")
         payload = self.payload_of(bound, state, receiver if spec.get("role") == "swap" else None) if not spec.get("deferred") else self.deferred(receiver, "@payload", state)
         update = self.update_of(spec, bound, state)
@@ -446,7 +465,7 @@ class Stores(Accessors, Sessions, Dumps, Outcomes, Requests, Blobs, Files, Tags,
             verb = "atomic"
         result = self.write(
             node, self.seen_by(spec, bound, receiver, state), record=record, verb=verb, payload=payload,
-            preconditions=(*self.preconditions_of(spec, bound, receiver, state, written, node), *demanded, *self.watch_preconditions(payload, spec, receiver, state)),
+            preconditions=(*self.preconditions_of(spec, bound, receiver, state, written, node), *demanded, *items, *self.watch_preconditions(payload, spec, receiver, state)),
             spec=spec, doubts=frozenset((doubt,)) if doubt else NOTHING, columns=update.columns if update is not None else None,
             self_columns=update.server if update is not None else NOTHING, of=state,
         )
@@ -457,6 +476,8 @@ class Stores(Accessors, Sessions, Dumps, Outcomes, Requests, Blobs, Files, Tags,
             self.lift(self.trace.events[origin.n], bound.first("method"))
             written = self.trace.events[origin.n]
             written.call = self.http_verb(spec, bound).lower() or spec.signature.last
+            if update is None and verb == "replace" and record.family == "document":
+                self.keeps_version(written, [v for role in ("payload", "entity") for _, v in bound.by_role.get(role, ())], state)
             if update is None and written.ctx.control:  # a test may be about one of them
                 written.named = tuple(part for _, v in bound.by_role.get("payload", ()) for part in self.named_parts(v, state))
             if self.tooling is not None:
@@ -509,6 +530,17 @@ class Stores(Accessors, Sessions, Dumps, Outcomes, Requests, Blobs, Files, Tags,
                 found.append(item)
             stack += [(v, depth + 1) for v in inner if depth < 5]
         return found
+
+    def keeps_version(self, write: Write, documents: list, state: State) -> None:
+        """A document that goes back whole with the very version that its condition compares: the version stays what it was."""
+        for precondition in write.preconditions:
+            if precondition.kind != "witness" or precondition.where or not precondition.value.same or not self.vocabulary.match("version_column", precondition.column):
+                continue
+            for document in documents:
+                carried = self.known_part(document, f"[{precondition.column!r}]", state) if document.objs else None
+                if carried is not None and carried.same == precondition.value.same and any(o.kind == "read" for o in carried.same):
+                    write.kept, write.kept_how = precondition.column, "compared"
+                    return
 
     def named_parts(self, value: Value, state: State, name: str = "", depth: int = 0) -> list:
         """[(dotted name, Value)] of the members of a mapping that was written out here."""

@@ -19,6 +19,7 @@ _BROAD = frozenset(("Exception", "BaseException", "?"))
 _IDLE_CALLS = frozenset(("rollback", "arollback", "close", "aclose", "str", "repr", "int", "float", "len", "min", "max", "format", "isinstance", "getattr", "uniform",
                          "random", "randint", "expire_all", "expunge_all", "expire", "total_seconds", "join", "get", "time", "monotonic", "perf_counter", "items", "dict"))
 _ENDED_WELL = frozenset(("ok", "success", "succeeded", "saved", "updated", "done", "stored", "written", "resolved"))
+_WELL = ("ok", "success", "saved", "updated", "done")
 _FAILED_HARD = ("500", "INTERNAL_SERVER_ERROR", "InternalServerError")
 
 
@@ -131,6 +132,8 @@ class Swallows:
             return None
         event = self.event(Swallow, test, branch, "branch", types=NOTHING)
         self.note_swallow(event, writes, False)
+        if isinstance(body[-1], ir.Return) and _claims_success(body[-1].value):
+            event.verdicts.add("success")
         branch.done |= {("swallow", event.n)}
         if other is not None:
             other.done |= {("passed", event.n)}
@@ -256,6 +259,8 @@ class Swallows:
             return ""  # read again: the caller gets what the winner wrote
         if any(o.kind in ("exc", "outcome") for o in origins):
             return ""
+        if (value.literal is False or value.is_none) and any(other.literal is not False and not other.is_none for _, other in accepted):
+            return ""  # what success never returns, though a way that did not come to the write does (`if outbid: return False`)
         if not accepted or any(value is other or self._alike(value, state, other, its) for its, other in accepted):
             return "dropped" if value.is_none else "success"
         return "success" if value.literal is True or self._says_well(value, state) else ""
@@ -271,14 +276,18 @@ class Swallows:
         for step, inner in (self.mapping_items(value, state) or {}).items():
             if step.strip("[]'\"").lower() in _ENDED_WELL and inner.literal is True:
                 return True
-            if step.strip("[]'\"").lower() in ("status", "result", "state") and inner.text in ("ok", "success", "saved", "updated", "done"):
+            if step.strip("[]'\"").lower() in ("status", "result", "state") and inner.text in _WELL:
                 return True
         return False
 
     def note_generic(self, node: Any, state: State) -> None:
-        """`return {…}, 500` in a handler that has met a conflict."""
-        if self.met and self.met[-1].holds(state) and node.value is not None and _mentions(node.value, _FAILED_HARD):
+        """`return {…}, 500` in a handler that has met a conflict; or `return jsonify(ok=True)`."""
+        if not self.met or not self.met[-1].holds(state) or node.value is None:
+            return
+        if _mentions(node.value, _FAILED_HARD):
             self.met[-1].event.verdicts.add("generic")
+        elif _claims_success(node.value):
+            self.met[-1].event.verdicts.add("success")
 
     def suppressed_conflict(self, node: Any, wanted: frozenset, ends: list, raised: State, before: State) -> State:
         """`with suppress(StaleDataError): …`."""
@@ -359,6 +368,30 @@ def _mentions(node: Any, words: tuple) -> bool:
         elif isinstance(item, ir.Node):
             stack += [getattr(item, field) for field in item._fields]
     return False
+
+
+def _claims_success(node: Any) -> bool:
+    """An answer that says so in words: `jsonify(ok=True)`, `Response({"status": "saved"})`; not where it names the conflict as well."""
+    claims = False
+    stack = [node]
+    while stack:
+        item = stack.pop()
+        if isinstance(item, tuple):
+            stack += item
+            continue
+        if not isinstance(item, ir.Node):
+            continue
+        if isinstance(item, ir.Const) and (item.value in (409, 412) or isinstance(item.value, str) and "conflict" in item.value.lower()):
+            return False
+        named = [(arg.keyword, arg.value) for arg in item.args if arg.keyword] if isinstance(item, ir.Call) else \
+            [(key.value, value) for key, value in item.items if isinstance(key, ir.Const)] if isinstance(item, ir.DictX) else []
+        for name, value in named:
+            word = value.value if isinstance(value, ir.Const) else None
+            if "conflict" in str(name).lower() or "stale" in str(name).lower():
+                return False
+            claims |= str(name).lower() in _ENDED_WELL and word is True or name in ("status", "result", "state") and isinstance(word, str) and word.lower() in _WELL
+        stack += [getattr(item, field) for field in item._fields]
+    return claims
 
 
 def _tells(node: Any, name: str) -> bool:

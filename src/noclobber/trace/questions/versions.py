@@ -26,6 +26,8 @@ class Unbumped:
 
 def unbumped(trace: Trace) -> Iterator[Unbumped]:
     for write in trace.of("write"):
+        if write.verb == "replace" and write.kept and not _moved_by_others(write.kept):
+            yield Unbumped(write, write.kept, write.kept_how, write.site)
         if write.verb not in ("update", "upsert") or write.open_where or write.unit and not write.changes:
             continue
         columns = {name for name, _ in write.columns or ()}
