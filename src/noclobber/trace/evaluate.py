@@ -1009,7 +1009,7 @@ class Evaluator:
         if isinstance(target, ir.Name):
             current = self.eval(target, state)
             added = self.eval(node.value, state)
-            if current.objs and node.op in ("+", "|", "-", "&"):
+            if current.objs and node.op in ("+", "|", "-", "&") and not _is_text(added) and not isinstance(added.literal, (int, float)):
                 self.mutated(current, state, node, target, self.member(added, state))
                 if node.op == "|":
                     mapping = self.mapping_items(added, state)

@@ -107,17 +107,18 @@ class Read(Event):
     outside: it asks for a row lock where no transaction is seen ('autocommit': the connection commits each statement; 'none'; '' = there is one);
     filters: ((column, operator, Value), …) that every row it gives fulfils; sources: for each of `columns` the columns that it is computed from;
     preconditions: it answers only while the record is still that version;
-    aggregate: a count, sum, maximum of rows; partial: only some columns were loaded; open_filter: it is narrowed by something that could not be read."""
+    aggregate: a count, sum, maximum of rows; partial: only some columns were loaded; open_filter: it is narrowed by something that could not be read;
+    ordered: its rows were asked for in an order."""
 
     __slots__ = ("record", "columns", "lock", "many", "cached", "spec", "session", "outside", "filters", "sources", "preconditions", "aggregate",
-                 "partial", "open_filter", "snapshot", "listed")
+                 "partial", "open_filter", "snapshot", "listed", "ordered")
     kind = "read"
 
     def __init__(self, n: int, site: Site, ctx: Context) -> None:
         super().__init__(n, site, ctx)
         self.session, self.outside, self.filters, self.sources, self.snapshot = None, "", (), (), False
         self.preconditions: tuple = ()
-        self.aggregate = self.partial = self.open_filter = self.listed = False
+        self.aggregate = self.partial = self.open_filter = self.listed = self.ordered = False
 
     def describe(self) -> str:
         return f"{self.record.label} key={self.record.key!r} cols={self.columns} lock={self.lock}{' outside=' + self.outside if self.outside else ''}"

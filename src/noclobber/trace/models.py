@@ -6,7 +6,7 @@ from typing import Any, Optional
 
 from .events import Precondition, Read
 from .objects import Obj, State
-from .uniques import unique_groups
+from .uniques import makes_itself, unique_groups
 from .values import NOTHING, SERVER, Origin, Query, Value
 
 _BEGINNING = frozenset(("filter", "lock", "load", "many", "scalar", "check_exists", "set_write", "create", "upsert", "result", "persist", "chain"))
@@ -134,6 +134,8 @@ class Models:
         for base in cls.mro():
             for name in base.info.assigns:
                 call = base.field_call(name)
+                if call is not None and makes_itself(call):
+                    continue
                 if call is not None and (call[2].get("unique") == "True" or any("unique=True" in text for text in (*call[1], *call[2].values())) or "unique_with" in call[2] or call[0].rsplit(".", 1)[-1] == "OneToOneField"):
                     return True
         for name in self.unique_bodies(entry):

@@ -136,7 +136,9 @@ def join_objects(values: Values, a: Obj, b: Obj) -> Obj:
                 right = values.origin(b.origin.at(name))
             fields[name] = values.join(left, right)
     elem = a.elem if a.elem is b.elem else values.join(a.elem, b.elem) if a.elem is not None or b.elem is not None else None
-    joined = a.but(fields=fields, elem=elem, changed=a.changed | b.changed, pending=a.pending | b.pending, new=a.new and b.new,
+    # What was changed where the row is new is no change of a row that others have.
+    pending = a.pending | b.pending if a.new == b.new else b.pending if a.new else a.pending
+    joined = a.but(fields=fields, elem=elem, changed=a.changed | b.changed, pending=pending, new=a.new and b.new,
                    handed=a.handed or b.handed, detached=a.detached and b.detached, session=b.session if a.session is None or a.detached and not b.detached and b.session is not None else a.session,
                    read=a.read if a.read is not None else b.read, origin=a.origin if a.origin == b.origin else (a.origin or b.origin))
     return a if joined.same_as(a) else b if joined.same_as(b) else joined

@@ -296,6 +296,8 @@ class Orm(Models, Builders):
 
     def query_method(self, receiver: Value, name: str, args: Any, node: Any, state: State, *, own: bool = True) -> Value:
         """own=False: of the library's class, where a method of the project's calls `super()`."""
+        if args.positional and self.vocabulary.match("ordering_call", name):
+            receiver = self.values.replace(receiver, query=receiver.query._replace(flags=receiver.query.flags | {"ordered"}))
         done = self.manager_method(receiver, name, args, node, state) if own else None
         if done is not None:
             return done
@@ -622,7 +624,7 @@ class Orm(Models, Builders):
             columns = tuple(n.lower() for n in names)
         event = self.event(Read, node, state, "q", record=record, columns=columns, lock=None, many=how == "many", cached=False, spec=spec)
         event.partial = event.partial or "partial" in query.flags
-        event.open_filter = "open" in query.flags
+        event.open_filter, event.ordered = "open" in query.flags, "ordered" in query.flags
         event.aggregate = how == "scalar" or any(v.ref is not None and v.ref[0] == "expression" for v in query.entity)
         if how != "many":
             for tried in self.tried_reads:

@@ -189,6 +189,24 @@ class Refiner(Mixing, Verdicts):
                 if obj.origin == base and obj.kind in ("row", "path", "part", "instance") and (adding or obj.read is None):
                     branch.put(oid, obj.but(new=True))
 
+    def _told_new(self, value: Value, yes: State, no: State) -> None:
+        """`def handler(sender, instance, created)`, `save_model(request, obj, form, change)`: the framework says whether the row was just made."""
+        names = {str(o.n) for o in value.same if o.kind == "param" and not o.path}
+        if len(names) != 1:
+            return
+        (name,) = names
+        last = name.rpartition(":")[2]
+        for entry in self.vocabulary.entries("orm"):
+            for text in entry.fields.get("made_if", ()) or ():
+                asked, _, row = text.partition(" -> ")
+                if asked.removeprefix("not ") != last:
+                    continue
+                branch = no if asked.startswith("not ") else yes
+                own = Origin("param", name.removesuffix(last) + row)
+                for oid, obj in list(branch.heap.items()):
+                    if obj.origin == own and obj.kind == "path" and obj.model is not None and obj.read is None:
+                        branch.put(oid, obj.but(new=True))
+
     def _in_transaction(self, value: Value, yes: State, no: State) -> tuple:
         """`if connection.in_atomic_block: on_commit(f)`, else at once: the branch without a transaction is not taken where one is open."""
         steps = [str(o.path[-1] if str(o.path[-1]) != "()" or len(o.path) == 1 else o.path[-2]) for o in value.same if o.path]
@@ -208,6 +226,8 @@ class Refiner(Mixing, Verdicts):
             self._made_here(value, yes)
         elif any(str(o.path[-1]) in ("pk", "id") for o in value.same if o.path):
             self._made_here(value, no)
+        elif value.name and any(o.kind == "param" for o in value.same):
+            self._told_new(value, yes, no)
         for origin in self._outcomes(value):
             last = str(origin.path[-1]) if origin.path else ""
             if last.startswith("@"):

@@ -17,7 +17,7 @@ def unique_groups(cls: Any, bodies: Iterable[str]) -> tuple:
     for base in cls.mro():
         for name in base.info.assigns:
             call = base.field_call(name)
-            if call is not None and (call[2].get("unique") == "True" or call[0].rsplit(".", 1)[-1] == _ONE):
+            if call is not None and not makes_itself(call) and (call[2].get("unique") == "True" or call[0].rsplit(".", 1)[-1] == _ONE):
                 found.append(frozenset((name,)))
     for body in bodies:
         nested, assigned = cls.nested_text(body), cls.text_of(body)
@@ -27,6 +27,11 @@ def unique_groups(cls: Any, bodies: Iterable[str]) -> tuple:
                 return ()
             found += groups
     return tuple(dict.fromkeys(found))
+
+
+def makes_itself(call: tuple) -> bool:
+    """Does the column get a random value of its own (`default=uuid.uuid4`)? Such a key refuses no second row."""
+    return any("uuid4" in call[2].get(word, "") or "token_" in call[2].get(word, "") for word in ("default", "default_factory"))
 
 
 def _declared(text: str) -> Optional[list]:

@@ -112,6 +112,8 @@ def _looked_for(trace: Trace, write: Write) -> Optional[Create]:
                 if origin.kind == "read" and origin.n in reads and reads[origin.n].many:
                     found.append(("exists", reads[origin.n]))
     for how, read in sorted(found, key=lambda pair: -pair[1].n):
+        if how == "exists" and read.ordered and not read.many and not write.unique:
+            continue  # the latest of many is asked for: that there are several is normal
         if not _guarded(trace, read, write) and _concerns(read, write):
             return Create(how, write, read, write.record.label, "", _doubts(read, write), _refuses_second(write, read, how) or how == "exists" and _by_primary_key(read, write))
     return None
