@@ -107,8 +107,10 @@ class Files:
         """A file or folder of this process: nobody else knows its path."""
         own = Origin("opaque", self.object_id_of(("value", id(node.at), self.frames[-1].calls)))
         oid = self.object_id(node, "temporary")
-        state.put(oid, Obj("path", own, label=name))
-        return self.values.make(frozenset((own,)), same=frozenset((own,)), objs=frozenset((oid,)), flags=frozenset(("scratch",)), name=name)
+        # `fd, path = mkstemp()`: what it is made of is of this process as well.
+        parts = {f"[{i}]": self.values.origin(own.at(f"[{i}]"), flags=_OF_PATHS, name=name) for i in range(2)}
+        state.put(oid, Obj("path", own, fields=parts, label=name))
+        return self.values.make(frozenset((own,)), same=frozenset((own,)), objs=frozenset((oid,)), flags=_OF_PATHS, name=name)
 
 
 def plain_path(words: str) -> str:

@@ -32,7 +32,13 @@ def _is_gone_through(write: Write) -> bool:
 
 def is_scratch(trace: Trace, write: Write) -> bool:
     """A temporary or scratch file, one of a test, one of a cache."""
-    return any(_scratch(trace, value, 4) for _, value in write.record.key)
+    return any(_scratch(trace, value, 4) or _of_temporary(trace, value) for _, value in write.record.key)
+
+
+def _of_temporary(trace: Trace, value: Value) -> bool:
+    """`with NamedTemporaryFile(delete=False) as file: path = file.name`: the name of a file that was opened without one."""
+    made = [trace.events[o.n] for o in value.same if o.kind == "outcome" and [str(step) for step in o.path] == ["name"]]
+    return any(isinstance(event, Write) and event.record.family == "file" and not event.record.key for event in made)
 
 
 def _scratch(trace: Trace, value: Value, depth: int) -> bool:

@@ -6,7 +6,7 @@ from typing import Callable, Iterator, Optional
 
 from ..events import Change, Event, Read, Site, Trace, Write
 from ..records import MAYBE, NO
-from ..values import Origin
+from ..values import Origin, Value
 from .guards import anchor, column_of, guard_between, guard_held, reads_in, same
 from .locks import Stale, copies, loaded_by, remembered, stale_lock
 from .tests import tests_of_field, unchanged_under_lock
@@ -69,7 +69,7 @@ def derived_fields(trace: Trace, write: Write) -> dict[str, Derived]:
 
 def _derived(trace: Trace, write: Write, change: Change, path: tuple) -> Optional[Derived]:
     """One change of a written object, when it is derived from the row and nothing guards it."""
-    if in_own_method(change) or normalising(trace, write, change):
+    if in_own_method(change) or normalising(trace, write, change) or _buried(trace, write, change):
         return None
     others = copies(trace, write, change, change.value.origins)
     kind, base = _kind_of(change, path, write.base, trace.match), None
@@ -107,6 +107,22 @@ def _derived(trace: Trace, write: Write, change: Change, path: tuple) -> Optiona
         field = "…"  # `setattr(row, name, …)`: which one, only the caller knows
     return Derived(kind, write, field, write.record.label, change.site if write.unit else anchor(write, change), start, read, change, frozenset(),
                    field if write.unit else "", stale, by_session)
+
+
+def _buried(trace: Trace, write: Write, change: Change) -> bool:
+    """`row.email = f"{row.email}.deleted"` beside `row.deleted_at = now()`: the name of a row that is put away; nobody changes it after that."""
+    if len(change.field) != 1 or not change.value.origins or change.value.incr:
+        return False
+    for n, path in write.changes:
+        other = trace.events[n]
+        if len(path) == 1 and n != change.n and trace.match("deletion_column", str(path[0])) and not other.value.is_none and other.value.literal not in (False, 0):
+            return is_text(change.value)
+    return False
+
+
+def is_text(value: Value) -> bool:
+    """Is it put together as a text?"""
+    return hasattr(value.shape, "parts")
 
 
 def _of_itself(change: Change, field: str) -> bool:
