@@ -46,7 +46,7 @@ def tools(number, name):
     try:
         Tool.objects.get(pk=number)
     except Tool.DoesNotExist:
-        Tool(id=number, name=name).save()
+        Tool.objects.create(id=number, name=name)
 
 
 def bins(number, name):

@@ -382,6 +382,7 @@ TABLES: dict[str, Table] = {
             relations=Field("list", "constructors of fields that hold another row; the first argument names its class"),
             not_numbers=Field("list", "constructors or types of fields that hold no number"),
             made_if=Field("list", "parameters of such handlers that say that the row was just made: `created -> instance`, `not change -> obj`"),
+            save_upserts=Field("bool", "save() of a new object whose key is set updates the row with that key, if there is one"),
             implicit_key=Field("str", "the primary key of a class that declares none (`id`)"),
             unique_in=Field("list", "names in the class body that declare unique constraints (`Meta`)"),
             unique_errors=Field("list", "exceptions that tell that a unique constraint refused a row"),

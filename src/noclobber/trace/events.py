@@ -155,7 +155,7 @@ class Write(Event):
     writes that are certainly refused where it is sent; leaves: the parts of a structured payload; named: its ((dotted name, Value), …) where
     it was written out in sight; call: the method or HTTP verb; offers: the store's
     entry has a call with a precondition; fallbacks: of self_columns those that only stay as they are where nothing new is given (COALESCE(:new, column));
-    save_help: how only the changed columns are written; handled: an error that tells of a duplicate is caught around it; unique: does the class declare
+    save_help: how only the changed columns are written; handled: an error that tells of a duplicate is caught around it, or the row was created before by the same object; unique: does the class declare
     a unique constraint (None: not known)?; unique_columns: the columns of each, where they are known; keys: columns of its primary key, where the class tells; session: Value of the session that was given it, or None;
     others: its condition leaves one row out (`id != :this`); owed: by a unit of work that its owner commits, out of sight; kept: a version that other code compares and that this write leaves as it is; kept_how:
     'around', 'compared' or 'lease' (a takeover); tells: the part of the result that alone tells of a refusal (`[0]`), '' where any may; model: the class of the project whose row it is, or None;

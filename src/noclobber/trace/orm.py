@@ -489,6 +489,7 @@ class Orm(Models, Builders):
         event.handled = event.handled or any(k == "ignore_conflicts" and a.value.literal is True for k, a in args.keywords)
         oid = self.object_id(node, "new")
         state.put(oid, Obj("new", fields=fields, new=True, cls=entity.dotted if entity is not None else None, model=(receiver.query.entry, entity)))
+        self.created_before(oid, event.n)
         own = Origin("opaque", self.object_id_of(("value", id(node.at), self.frames[-1].calls)))
         event.base |= {own}
         value = self.values.make(frozenset((own,)), same=frozenset((own,)), objs=frozenset((oid,)))
@@ -956,7 +957,19 @@ class Orm(Models, Builders):
         if obj.origin is not None:
             event.base |= {obj.origin}
         event.keys = self.keys_of(cls)
+        event.handled = event.handled or self.created_before(oid, event.n) or self.saves_by_key(spec, event)
         return value
+
+    def created_before(self, oid: int, n: int) -> bool:
+        """A new object is created once: by create(), where a session was given it, or by its first save."""
+        return self.first_creates.setdefault(oid, n) < n
+
+    def saves_by_key(self, spec: Any, event: Any) -> bool:
+        """`Model(id=known).save()`, where the ORM then updates the row with that key if there is one: two of it never come about."""
+        if spec is None or spec.op != "persist" or not spec.entry.fields.get("save_upserts"):
+            return False
+        given = {name for name, _ in event.columns or ()}
+        return bool(event.keys) and all(key in given or len(event.keys) == 1 and given & {"pk", "id"} for key in event.keys)
 
     @staticmethod
     def writes_item_alone(path: tuple, change: Any) -> bool:
@@ -1114,7 +1127,6 @@ class Orm(Models, Builders):
                         created = self.index[("write", id(self.site(node).at), self.frames[-1].calls, ("new", oid))]
                         created.session = receiver
                         self.added.add(created.n)
-                        self.sent_in.add(oid)
         return self.values.none
 
     def note_pending(self, spec: Any, receiver: Optional[Value], args: Any, node: Any, state: State) -> None:
@@ -1182,8 +1194,8 @@ class Orm(Models, Builders):
             entry = self.unit_entry(obj)
             if entry is None:
                 continue
-            if obj.detached or self.other_session(session, obj.session) or obj.new and oid in self.sent_in:
-                continue  # a new object is created once: where it was given to the session
+            if obj.detached or self.other_session(session, obj.session):
+                continue
             self.flush_object(oid, obj, entry, node, state, spec, commit, doubt=self.session_doubt(session, obj.session))
 
     def flush_object(self, oid: int, obj: Obj, entry: Any, node: Any, state: State, spec: Any, commit: Optional[int],

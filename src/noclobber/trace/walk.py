@@ -112,7 +112,7 @@ class Walker(Evaluator, Calls, Stores, TimeLimits, Tools, Swallows, Refiner, Cau
         self.caught: list = []  # names of the exceptions that the open try blocks catch
         self.tried_reads: list = []  # numbers of the reads of one row in them
         self.added: set = set()  # creates that wait for the flush
-        self.sent_in: set = set()  # new objects that a session was given
+        self.first_creates: dict = {}  # new object → number of the write that creates its row
         self.undecorated: dict[tuple, Any] = {}  # functions as the wrappers of their decorators get them
         self.answers: dict = {}
         self.sent: Optional[dict] = None  # write → preconditions, while one more attempt is tried
