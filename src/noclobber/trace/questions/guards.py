@@ -105,8 +105,8 @@ def guard_between(trace: Trace, read: Read, write: Event, change: Optional[Event
 def won(trace: Trace, start: Event, write: Event, change: Optional[Event] = None) -> Optional[Lock]:
     """A conditional write of this very row that was accepted before: who comes second was refused there, so what the winner writes is not blind.
 
-    start: the read, or the change of an object that came from elsewhere. What was read before counts only when the condition asked for a
-    value of that same read, or tests the very thing that the later write sets.
+    start: the read, or the change of an object that came from elsewhere. A count that was read before the row was won counts on only when the
+    condition asked for a value of that same read, or tests the very thing that the later write sets: an owner before may have counted as well.
     """
     if not isinstance(write, Write):
         return None
@@ -115,7 +115,7 @@ def won(trace: Trace, start: Event, write: Event, change: Optional[Event] = None
         claim = trace.events[lock.n]
         if not _same_row(claim.record, write.record) and not (isinstance(start, Read) and _same_row(claim.record, start.record)):
             continue
-        if not isinstance(start, Read) or start.n > claim.n or asked_of(claim, start) or _retold(claim, write):
+        if not isinstance(start, Read) or start.n > claim.n or not _counts_on(trace, write, start) or asked_of(claim, start) or _retold(claim, write):
             return lock
     return None
 
@@ -130,6 +130,12 @@ def asked_of(claim: Write, read: Read) -> bool:
     """`WHERE lease_expires_at = :the_one_that_was_read`: nothing has changed hands since the read."""
     asked = [p.value for p in claim.preconditions] + [value for column, value in claim.record.key if column not in _ID_FIELDS]
     return any(o.kind == "read" and o.n == read.n for value in asked for o in value.same)
+
+
+def _counts_on(trace: Trace, write: Write, read: Read) -> bool:
+    """Is something written that is what was read, plus or minus something?"""
+    values = [trace.events[n].value for n, _ in write.changes] or [value for _, value in write.columns or ()]
+    return any(o.kind == "read" and o.n == read.n for value in values for o in value.incr)
 
 
 def _retold(claim: Write, write: Write) -> bool:
