@@ -171,7 +171,7 @@ class Layer:
             data = signatures.parse(text, _ROLES, literals=op in ("make", "made_by"))
         except signatures.SignatureProblem as problem:
             raise KnowledgeError(self.path, at, str(problem)) from None
-        if kind == "store" and op == "write" and not settings.get("stream") and not settings.get("deferred") and settings.get("role") != "swap" and not _WRITE_ROLES & {param[1] for param in data[1]}:
+        if kind == "store" and op == "write" and not settings.get("stream") and not settings.get("deferred") and not settings.get("document") and settings.get("role") != "swap" and not _WRITE_ROLES & {param[1] for param in data[1]}:
             raise KnowledgeError(
                 self.path,
                 at,

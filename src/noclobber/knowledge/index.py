@@ -220,6 +220,7 @@ _KINDS: dict[str, tuple[str, ...]] = {
     "transaction": ("begin",),
     "replay": ("replay", "policy"),
     "batch": ("write", "conditional", "create", "delete"),
+    "change": ("change",),
     "decode": ("decode",),
     "encode": ("encode",),
     "mutation": ("change", "row-change"),

@@ -120,7 +120,7 @@ def _dumps(walker: Any, args: Any, node: Any, state: State) -> Value:
     return walker.values.make(walker.deep(state, value) - {CONST} or value.origins, same=NOTHING, ref=ref)
 
 
-def _derived(walker: Any, args: Any, node: Any, state: State) -> Value:
+def derived(walker: Any, args: Any, node: Any, state: State) -> Value:
     given = args.all()
     for value in given:
         walker.looked_at(state, value, "converted")
@@ -437,7 +437,7 @@ _enter(_dumps, "json.dumps pickle.dumps yaml.dump yaml.safe_dump orjson.dumps uj
                "base64.b64encode base64.b64decode zlib.compress gzip.compress zlib.decompress gzip.decompress "
                "rapidjson.dumps msgspec.json.encode")
 _enter(_digest, "hashlib.sha256 hashlib.md5 hashlib.sha1 hashlib.sha512 hashlib.blake2b hashlib.blake2s hashlib.sha3_256 zlib.crc32")
-_enter(_derived, "builtins.sum builtins.len builtins.any builtins.all builtins.hash builtins.divmod builtins.pow builtins.ord builtins.chr builtins.type "
+_enter(derived, "builtins.sum builtins.len builtins.any builtins.all builtins.hash builtins.divmod builtins.pow builtins.ord builtins.chr builtins.type "
                  "builtins.id builtins.hasattr builtins.callable builtins.bytearray builtins.memoryview builtins.hex builtins.oct "
                  "statistics.mean math.sqrt math.log datetime.timedelta datetime.datetime.fromisoformat datetime.datetime.strptime datetime.date datetime.datetime "
                  "re.sub re.match re.search re.compile re.findall re.split textwrap.dedent math.prod math.fsum difflib.unified_diff "
@@ -480,5 +480,11 @@ _enter(_chain, "itertools.chain itertools.chain.from_iterable")
 _enter(_in_place, "heapq.heappush heapq.heappop bisect.insort bisect.insort_left bisect.insort_right heapq.heapreplace heapq.heappushpop random.shuffle "
                   "operator.setitem")
 
+#: Modules whose functions only compute: what they give is made of what they are given.
+COMPUTING = (
+    "re.", "math.", "statistics.", "textwrap.", "string.", "html.", "itertools.", "functools.reduce", "operator.", "base64.", "binascii.", "struct.", "unicodedata.", "difflib.", "calendar.",
+    "decimal.", "fractions.", "datetime.", "zlib.", "gzip.compress", "gzip.decompress", "bz2.compress", "bz2.decompress", "lzma.compress", "lzma.decompress", "bisect.", "heapq.n", "heapq.merge",
+    "fnmatch.", "ipaddress.", "urllib.parse.", "shlex.", "posixpath.", "ntpath.", "hmac.", "codecs.encode", "codecs.decode", "json.", "pprint.pformat", "zoneinfo.",
+)
 #: Methods that every named tuple has, as functions of the tuple.
 INHERITED: dict[str, Callable] = {"_replace": _replace, "_asdict": _asdict}

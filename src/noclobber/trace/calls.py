@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from typing import Any, Callable, Iterator, Optional
 
 from . import ir
-from .builtins import BUILTINS, INHERITED
+from .builtins import BUILTINS, COMPUTING, INHERITED, derived
 from .evaluate import MUTATORS
 from .events import CallEvent, Lock, LockEvent, Suspend
 from .managers import OWN_ROWS
@@ -460,6 +460,8 @@ class Calls:
             done = self.library_method(self.values.replace(callee, ref=None), last, args, node, state)
             if done is not None:
                 return done
+        if dotted.startswith(COMPUTING) and not last[:1].isupper():
+            return derived(self, args, node, state)
         if self.vocabulary.match("no_return", last):
             self.throw(state, frozenset(("Exception",)))
             raise Dead

@@ -58,6 +58,20 @@ class Files:
                 # Opening the file read nothing yet: a lock that was taken since then is held over the read as well.
                 read.ctx = read.ctx._replace(held=read.ctx.held | state.held)
 
+    def filled(self, receiver: Value, value: Value, node: Any, state: State) -> None:
+        """`parser.read(path)`: the parser holds the document."""
+        func = getattr(node, "func", None)
+        self.note_parsed(value, state)
+        self.mutated(receiver, state, node, getattr(func, "value", None), value)
+
+    def op_change(self, spec: Any, bound: Any, receiver: Optional[Value], args: Any, node: Any, state: State, doubt: str) -> Optional[Value]:
+        """`parser.set(section, option, value)`: what the receiver holds is another one from here on."""
+        if receiver is None:
+            return None
+        func = getattr(node, "func", None)
+        self.mutated(receiver, state, node, getattr(func, "value", None), self.values.derived(args.all()))
+        return self.values.none
+
     def op_decode(self, spec: Any, bound: Any, receiver: Optional[Value], args: Any, node: Any, state: State, doubt: str) -> Optional[Value]:
         from .builtins import loaded
 

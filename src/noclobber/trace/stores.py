@@ -11,6 +11,7 @@ from . import ir
 from .accessors import Accessors
 from .batches import Batches
 from .blobs import Blobs, fits_only
+from .builtins import loaded
 from .commands import Commands
 from .documents import Documents
 from .dumps import Dumps
@@ -420,6 +421,10 @@ class Stores(Accessors, Sessions, Dumps, Outcomes, Requests, Blobs, Files, Tags,
         self.set_on_receiver(spec, receiver, origin, node, state)
         self.read_into(bound, origin, node, state)
         value = self.values.origin(origin, objs=frozenset((oid,)), typ=spec.signature.returns or None)
+        if spec.get("fills") and receiver is not None:
+            self.filled(receiver, value, node, state)
+        elif spec.get("document"):
+            value = self.values.replace(loaded(self, value, node, state), typ=value.typ)
         if many and record.family in ("document", "key"):
             return self.container(node, "list", state, {}, self.item(value, self.values.unknown, None, state), "rows")
         return self.queued(value, event, spec, receiver, state)
@@ -451,7 +456,7 @@ class Stores(Accessors, Sessions, Dumps, Outcomes, Requests, Blobs, Files, Tags,
         if spec.get("item_version") and not items:
             return None  # what is in it cannot be refused, and which records they are is not told
         verb = verb or {"create": "create", "delete": "delete", "atomic": "atomic", "append": "append"}.get(spec.op, "replace")
-        payload = self.payload_of(bound, state, receiver if spec.get("role") == "swap" else None) if not spec.get("deferred") else self.deferred(receiver, "@payload", state)
+        payload = self.payload_of(bound, state, receiver if spec.get("role") == "swap" or spec.get("document") else None) if not spec.get("deferred") else self.deferred(receiver, "@payload", state)
         update = self.update_of(spec, bound, state)
         written = {name for name, _ in update.columns or ()} if update is not None else self.replaced_columns(spec, bound, state)
         filtered, demanded = self.filter_of(spec, bound, state, written)
@@ -557,7 +562,7 @@ class Stores(Accessors, Sessions, Dumps, Outcomes, Requests, Blobs, Files, Tags,
         given = [self.flat(state, v) for role in ("payload", "fields", "operators", "entity") for _, v in bound.by_role.get(role, ())]
         given += [self.file_payload(v, state) for _, v in bound.by_role.get("file", ())]
         if not given and moved is not None:
-            given = [self.file_payload(moved, state)]
+            given = [self.file_payload(moved, state) if not self.deep(state, moved) - moved.origins else self.flat(state, moved)]
         return self.values.derived(given) if len(given) != 1 else given[0]
 
     def write(self, node: Any, state: State, *, record: Record, verb: str, payload: Value, preconditions: tuple = (), spec: Any = None,
@@ -738,7 +743,7 @@ _OPS: dict = {
     ("store", "delete"): Stores.op_write, ("store", "atomic"): Stores.op_write, ("store", "append"): Stores.op_write,
     ("store", "lock"): Stores.op_lock, ("store", "unlock"): Stores.op_unlock, ("*", "begin"): Stores.op_begin,
     ("*", "commit"): Stores.op_commit, ("*", "flush"): Stores.op_flush, ("*", "rollback"): Stores.op_rollback,
-    ("*", "check"): Stores.op_check, ("store", "request"): Stores.op_build_request, ("store", "batch"): Stores.op_batch, ("store", "decode"): Stores.op_decode, ("store", "encode"): Stores.op_encode,
+    ("*", "check"): Stores.op_check, ("store", "request"): Stores.op_build_request, ("store", "batch"): Stores.op_batch, ("store", "change"): Stores.op_change, ("store", "decode"): Stores.op_decode, ("store", "encode"): Stores.op_encode,
     ("*", "replay"): Stores.op_replay, ("*", "transaction"): Stores.op_transaction,
     ("transaction", "enter"): Stores.op_transaction, ("*", "after_commit"): Stores.op_after_commit,
     ("lock", "enter"): Stores.op_enter_lock, ("lock", "unlock"): Stores.op_unlock, ("effect", "call"): Stores.op_effect,
