@@ -7,16 +7,18 @@ from collections.abc import Callable, Iterable
 
 #: Verbs that read → verbs that write the same.
 PAIRS = {
-    "get": ("set", "save", "put", "store", "write", "persist", "replace"),
-    "load": ("save", "store", "dump", "persist", "write", "put"),
-    "read": ("write", "save", "store", "put"),
-    "fetch": ("store", "save", "put", "persist", "write"),
-    "find": ("save", "store", "put", "persist", "replace"),
-    "retrieve": ("store", "save", "put", "persist"),
+    "get": ("set", "save", "put", "store", "write", "persist", "replace", "update"),
+    "load": ("save", "store", "dump", "persist", "write", "put", "update"),
+    "read": ("write", "save", "store", "put", "update"),
+    "fetch": ("store", "save", "put", "persist", "write", "update"),
+    "find": ("save", "store", "put", "persist", "replace", "update"),
+    "retrieve": ("store", "save", "put", "persist", "update"),
 }
 WRITERS = frozenset(verb for verbs in PAIRS.values() for verb in verbs)
 #: Verbs of storage: nobody says `save` or `fetch` of a field in memory.
 STORING = frozenset(("load", "read", "fetch", "retrieve", "save", "store", "write", "persist", "put"))
+#: Verbs that say what they are about: `update` alone is a dict's, and anything's.
+NAMED_ONLY = frozenset(("update",))
 #: Bare names that are a pair whoever they are called on: nobody loads and saves under a key what he has at hand.
 PLAIN = frozenset((getter, setter) for getter in ("load", "fetch", "find", "retrieve") for setter in ("save", "store", "persist"))
 _VERBS = frozenset(PAIRS) | WRITERS
@@ -38,6 +40,8 @@ def parted(name: str) -> tuple[str, str] | None:
         if camel is None or camel[1] not in _VERBS:
             return None
         verb, noun = camel[1], camel[2].lower()
+    if verb in NAMED_ONLY and not noun:
+        return None
     return verb, _TAIL.sub("", "_" + noun)[1:]
 
 
@@ -46,6 +50,8 @@ def is_pair(getter: str, setter: str, *, loose: bool = False) -> bool:
     one, two = parted(getter), parted(setter)
     if one is None or two is None or two[0] not in PAIRS.get(one[0], ()):
         return False
+    if two[0] in NAMED_ONLY:
+        return loose and one[1] == two[1]
     return one[1] == two[1] or loose and not (one[1] and two[1])
 
 
@@ -63,7 +69,7 @@ def halves(names: Iterable[str], loose: Callable[[], bool]) -> tuple[set[str], s
         for writer, other, about in writers:
             if other not in PAIRS[verb] or noun and about and noun != about:
                 continue
-            if not (noun and about) and (noun or about or (verb, other) not in PLAIN):
+            if other in NAMED_ONLY or not (noun and about) and (noun or about or (verb, other) not in PLAIN):
                 answer = loose() if answer is None else answer
                 if not answer:
                     continue

@@ -287,6 +287,11 @@ def _random(walker: Any, args: Any, node: Any, state: State) -> Value:
     return walker.values.make(frozenset((RANDOM,)) | walker.made_fresh("random", node, state))
 
 
+def _made_or_same(walker: Any, args: Any, node: Any, state: State) -> Value:
+    """`ObjectId()` is a new one, `ObjectId(text)` the one that the text names."""
+    return _same(walker, args, node, state) if args.all() else _random(walker, args, node, state)
+
+
 def _gather(walker: Any, args: Any, node: Any, state: State) -> Value:
     values = [walker.awaited(v, node, state) for v in args.all()]
     return walker.container(node, "tuple", state, {f"[{i}]": v for i, v in enumerate(values)}, None)
@@ -406,6 +411,7 @@ def _rows_of(walker: Any, args: Any, node: Any, state: State) -> Value:
     value = _first(args)
     if value is None:
         return walker.values.unknown
+    walker.note_parsed(value, state)
     return walker.container(node, "list", state, {}, walker.values.make(walker.deep(state, value) - {CONST} or value.origins))
 
 
@@ -462,8 +468,9 @@ _enter(_clock, "time.time time.monotonic time.perf_counter time.time_ns datetime
 _enter(_random, "uuid.uuid4 uuid.uuid1 random.random random.uniform random.randint random.choice random.expovariate random.randrange "
                 "secrets.token_hex secrets.token_urlsafe secrets.token_bytes os.urandom secrets.randbelow random.sample random.shuffle "
                 "random.getrandbits random.gauss random.betavariate random.triangular uuid.uuid7 ulid.new ulid.ULID nanoid.generate shortuuid.uuid "
-                "uuid6.uuid7 uuid_utils.uuid4 uuid_utils.uuid7 ksuid.ksuid bson.ObjectId bson.objectid.ObjectId cuid.cuid secrets.choice "
+                "uuid6.uuid7 uuid_utils.uuid4 uuid_utils.uuid7 ksuid.ksuid cuid.cuid secrets.choice "
                 "random.choices django.utils.crypto.get_random_string")
+_enter(_made_or_same, "bson.ObjectId bson.objectid.ObjectId")
 _enter(_gather, "asyncio.gather")
 _enter(_to_thread, "asyncio.to_thread anyio.to_thread.run_sync starlette.concurrency.run_in_threadpool fastapi.concurrency.run_in_threadpool")
 _enter(_join_path, "os.path.join posixpath.join")

@@ -307,13 +307,17 @@ def _last(name: str) -> str:
 def _gives_up(body: Iterable, name: str) -> bool:
     """`if attempt == times - 1: raise`: the attempts end with the error, whatever stands after the loop."""
     stack = list(body)
+    told = {name}  # the exception, and what was taken out of it (`code = exc.response["Error"]["Code"]`)
+    for node in body:
+        if isinstance(node, ir.Assign) and _names(node.value) & told:
+            told |= {target.id for target in node.targets if isinstance(target, ir.Name)}
     while stack:
         node = stack.pop()
         if isinstance(node, tuple):
             stack += node
         elif isinstance(node, ir.If):
             for test, inner in node.branches:
-                if name not in _names(test) and any(isinstance(statement, ir.Raise) for statement in inner):
+                if not told & _names(test) and any(isinstance(statement, ir.Raise) for statement in inner):
                     return True
             stack += [inner for _, inner in node.branches]
     return False

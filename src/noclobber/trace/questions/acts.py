@@ -59,7 +59,7 @@ def _acts_of(trace: Trace, write: Write, families: frozenset) -> Iterator[Act]:
                 for column in columns:
                     if _asked_before(trace, read, write, column):
                         continue
-                    how = _counts(trace, write, column, way, side, other, derived, _raised_on(trace, test, branch))
+                    how = _counts(trace, write, column, way, side, other, derived, _raised_on(trace, test, branch, write))
                     if how:
                         yield Act(write, read, column, way, other, test.site, how, doubts | ({"other-column"} if how == "other" else frozenset()))
     yield from _by_filter(trace, write, families)
@@ -217,10 +217,13 @@ def _written(write: Write, value: Value) -> bool:
     return any(v is value or v.same & value.same for _, v in write.columns or ())
 
 
-def _raised_on(trace: Trace, test: Test, branch: str) -> bool:
-    """Does the other branch of the test end in an exception?"""
-    other = Origin("test", test.n, ("no" if branch == "yes" else "yes",))
-    return any(isinstance(event, RaiseEvent) and other in event.ctx.control for event in trace.events[test.n:])
+def _raised_on(trace: Trace, test: Test, branch: str, write: Write) -> bool:
+    """Does the other branch of the test end in an exception? Of `if used or expired: raise` neither test alone leads to it: it is the way without the write's own branch."""
+    mine, other = Origin("test", test.n, (branch,)), Origin("test", test.n, ("no" if branch == "yes" else "yes",))
+    if any(isinstance(event, RaiseEvent) and other in event.ctx.control for event in trace.events[test.n:]):
+        return True
+    return any(isinstance(event, RaiseEvent) and mine not in event.ctx.control and {o for o in event.ctx.control if o.kind == "test"} <= write.ctx.control
+               for event in trace.events[test.n:write.n])
 
 
 def _by_filter(trace: Trace, write: Write, families: frozenset) -> Iterator[Act]:

@@ -29,7 +29,7 @@ def column_of(trace: Trace, origin: Origin) -> Optional[str]:
     """The column that a path into a row names (`row['n']`, `row.n`, `row[0]`), or None."""
     if origin.kind != "read" or not origin.path:
         return None
-    step = str(origin.path[0])
+    step = next((str(step) for step in origin.path if step != "[*]"), "[*]")  # a row out of a list, out of a generator
     if step in ("[*]", "()", "(.)"):
         return None
     name = step.strip("[]")
