@@ -83,7 +83,7 @@ def test_every_command_has_help_and_a_parser(command: str, capsys: pytest.Captur
     assert capsys.readouterr().out.startswith(f"usage: noclobber {command}")
 
 
-@pytest.mark.parametrize(("shell", "check"), [("bash", ["bash", "-n"]), ("zsh", ["zsh", "-n"]), ("fish", ["fish", "-n"])])
+@pytest.mark.parametrize(("shell", "check"), [("bash", ["bash", "-n"]), ("zsh", ["zsh", "-n"]), ("fish", ["fish", "-n"]), ("tcsh", ["tcsh", "-n"])])
 def test_completions(shell: str, check: list[str], capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     assert cli.main(["completion", shell]) == 0
     script = capsys.readouterr().out
@@ -99,6 +99,7 @@ def test_bash_completes(capsys: pytest.CaptureFixture[str]) -> None:
     cli.main(["completion", "bash"])
     script = capsys.readouterr().out
     for words, expected in ((["ba"], "baseline"), (["check", "--diff-b"], "--diff-base"), (["check", "--fail-on", "ne"], "never"), (["baseline", "pr"], "prune")):
-        probe = f"{script}\nCOMP_WORDS=(noclobber {' '.join(words)}); COMP_CWORD={len(words)}; _noclobber; printf '%s\\n' \"${{COMPREPLY[@]}}\""
+        probe = (f"{script}\nCOMP_WORDS=(noclobber {' '.join(words)}); COMP_CWORD={len(words)}; "
+                 f"_shtab_noclobber; printf '%s\\n' \"${{COMPREPLY[@]}}\"")
         done = subprocess.run(["bash", "-c", probe], capture_output=True, text=True, check=True)
         assert expected in done.stdout.split()
