@@ -45,7 +45,14 @@ class Dumps:
     def dumped(self, source: Value, label: str, optional: Optional[bool], node: Any, state: State) -> Value:
         event = self.event(Dump, node, state, label=label, optional=optional, handler=self.handler_kind())
         event.whole = not any(o.path for o in source.same)
+        event.all_optional = self.is_all_optional(source)
         return self.values.make(source.origins | {Origin("dump", event.n)}, name=source.name)
+
+    def is_all_optional(self, value: Value) -> bool:
+        """Is it of a class of the project in which every field may be left out?"""
+        cls = self.ask.klass_of(value.typ) if value.typ and value.typ.startswith("class:") else None
+        names = list(cls.field_names()) if cls is not None else []
+        return bool(names) and all(_may_be_left_out(cls, name) for name in names)
 
     def handler_kind(self) -> str:
         """'patch' where the function around is a partial update by its decorator, 'update' by its name only, 'put' where it replaces, '' else."""

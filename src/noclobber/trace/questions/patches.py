@@ -32,6 +32,8 @@ def _is_partial(trace: Trace, dump: Dump) -> bool:
     named = bool(dump.label) and trace.match("partial_class", dump.label)
     if dump.handler == "put":
         return named
+    if dump.handler == "update" and dump.label and dump.whole and not dump.all_optional and not trace.match("patch_class", dump.label):
+        return named  # `update(id, user)` of a repository: by its name alone it may be given complete records
     if dump.handler in ("patch", "update", "keys"):
         return True
     return named or bool(dump.optional) and trace.match("patch_class", dump.label)
