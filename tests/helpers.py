@@ -5,9 +5,13 @@ it; `# alt: slug` it may as well stand here, or be of this rule; `# todo: slug` 
 """
 from __future__ import annotations
 
+import fcntl
 import functools
 import io
+import os
+import pickle
 import re
+import tempfile
 import tokenize
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -71,16 +75,31 @@ def item_of(data: bytes, path: str, *, triage: bool = True) -> engine.Item:
     return engine.Item(result, everything_on(), suppress.scan(Source.decode(path, data).lines))
 
 
-@functools.lru_cache(maxsize=None)
-def whole_run() -> dict[str, tuple[Finding, ...]]:
-    """path → findings of one run over all fixtures, in one process. Cached for the session."""
-    folders = sorted(str(folder) for folder in FIXTURES.iterdir() if folder.is_dir() and folder.name not in NOT_CASES)
-    run = engine.run(folders, everything_on(), jobs=1)
+def together(paths: Sequence[str], jobs: int = 1) -> dict[str, tuple[Finding, ...]]:
+    """path → findings of one run over files and folders."""
+    run = engine.run(paths, everything_on(), jobs=jobs)
     assert not run.missing, run.missing
     found: dict[str, tuple[Finding, ...]] = {absolute(item.result.path): () for item in run.items}
     for finding in settled(run.items):
         found[absolute(finding.path)] += (finding,)
     return found
+
+
+@functools.lru_cache(maxsize=None)
+def whole_run() -> dict[str, tuple[Finding, ...]]:
+    """path → findings of one run over all fixtures. Made once for all workers of a test run: the first that asks makes it, with all cores."""
+    folders = sorted(str(folder) for folder in FIXTURES.iterdir() if folder.is_dir() and folder.name not in NOT_CASES)
+    session = os.environ.get("PYTEST_XDIST_TESTRUNUID")
+    if session is None:
+        return together(folders)
+    shared = Path(tempfile.gettempdir()) / f"noclobber-fixtures-{session}.pickle"
+    with open(f"{shared}.lock", "w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        if shared.exists():
+            return pickle.loads(shared.read_bytes())
+        found = together(folders, jobs=os.cpu_count() or 1)
+        shared.write_bytes(pickle.dumps(found))
+        return found
 
 
 def absolute(path: str) -> str:

@@ -203,7 +203,7 @@ def _getattr(walker: Any, args: Any, node: Any, state: State) -> Value:
     name = given[1].text
     if name is not None:
         value = walker.attribute(given[0], name, node, state)
-        return value if len(given) == 2 else walker.values._join_default(value, given[2]) if hasattr(walker.values, "_join_default") else value
+        return value if len(given) == 2 else walker.defaulted(value, given[2])
     named = walker.dynamic_field(given[0], given[1])
     return walker.values.make(frozenset(o.at("[*]") for o in given[0].origins) | named, same=named)
 

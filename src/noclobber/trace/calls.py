@@ -293,7 +293,7 @@ class Calls:
         if name == "get" and first is not None and len(args.positional) <= 2:
             value = self.item(receiver, first, _receiver_sub(node), state)
             if len(args.positional) == 2:
-                return self._defaulted(value, args.positional[1].value)
+                return self.defaulted(value, args.positional[1].value)
             return value
         if name in ("setdefault", "pop") and first is not None and self.step_of(first) is not None:
             value = self.item(receiver, first, _receiver_sub(node), state)
@@ -377,15 +377,11 @@ class Calls:
         self.mutated(receiver, state, node, base_node, added, placed)
         return taken if taken is not None else self.values.none
 
-    @staticmethod
-    def _default_is_plain(value: Value) -> bool:
-        return type(value.shape) is Lit
-
-    def _defaulted(self, value: Value, default: Value) -> Value:
-        """`d.get(k, default)`: the member; a literal default does not end its identity."""
+    def defaulted(self, value: Value, default: Value) -> Value:
+        """`d.get(k, default)`: the member or the default; a literal default does not end its identity."""
         if type(default.shape) is Lit:
             return self.values.replace(value, shape=None)
-        return self.values.replace(value, origins=(value.origins | default.origins) - {CONST} or value.origins, objs=value.objs | default.objs)
+        return self.values.replace(value, origins=(value.origins | default.origins) - {CONST} or value.origins, same=value.same | default.same, objs=value.objs | default.objs)
 
     def _view(self, receiver: Value, name: str, node: Any, state: State) -> Value:
         member = self.member(receiver, state)

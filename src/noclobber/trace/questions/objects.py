@@ -110,14 +110,15 @@ def _derived(trace: Trace, write: Write, change: Change, path: tuple) -> Optiona
 
 
 def _buried(trace: Trace, write: Write, change: Change) -> bool:
-    """`row.email = f"{row.email}.deleted"` beside `row.deleted_at = now()`: the name of a row that is put away; nobody changes it after that."""
+    """`row.email = f"{row.email}.deleted"` beside `row.deleted_at = now()`, or where that is set: the name of a row that is put away; nobody changes it after that."""
     if len(change.field) != 1 or not change.value.origins or change.value.incr:
         return False
     for n, path in write.changes:
         other = trace.events[n]
         if len(path) == 1 and n != change.n and trace.match("deletion_column", str(path[0])) and not other.value.is_none and other.value.literal not in (False, 0):
             return is_text(change.value)
-    return False
+    return is_text(change.value) and any(
+        tested.op == "truth" and trace.match("deletion_column", tested.column) for tested in tests_of_field(trace, write.base, change, write))
 
 
 def is_text(value: Value) -> bool:
