@@ -64,7 +64,7 @@ def test_metadata_and_entry_points(unpacked: Path) -> None:
     metadata = Parser().parsestr((info / "METADATA").read_text(encoding="utf-8"))
     assert metadata["Requires-Python"] == ">=3.10"
     plain = [line for line in metadata.get_all("Requires-Dist") if "extra ==" not in line]
-    assert sorted(line.split(">")[0].split(";")[0].strip() for line in plain) == ["libcst", "pathspec", "rich", "sqlglot", "tomli"]
+    assert sorted(line.split(">")[0].split(";")[0].strip() for line in plain) == ["libcst", "pathspec", "rich", "shtab", "sqlglot", "tomli"]
     assert not any(line.startswith("flake8") for line in plain)
 
 
