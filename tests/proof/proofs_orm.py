@@ -268,6 +268,10 @@ class TaskSqlite(Proof):
         return task.state, task.taker
 
 
+class TaskPostgres(TaskSqlite):
+    store = stores.AlchemyPostgres
+
+
 class TicketSqlite(Proof):
     program, store = "ticket_core", stores.AlchemySqlite
     fix = "the count is checked"

@@ -8,6 +8,7 @@ second. So the interleaving is the same on every run: A reads, B reads, A writes
 
 from __future__ import annotations
 
+import ast
 import difflib
 import sys
 import threading
@@ -93,7 +94,14 @@ class Race:
 
 
 def moved(before: str, after: str, line: int) -> int:
-    """Where a line of `before` stands in `after` (1-based); of lines that were changed the most similar one."""
+    """Where a line of `before` stands in `after` (1-based); of lines that were changed the most similar one. Of a simple statement over several
+    lines it is the first: that is where it is about to run."""
+    found = _most_like(before, after, line)
+    simple = (node for node in ast.walk(ast.parse(after)) if isinstance(node, ast.stmt) and not hasattr(node, "body"))
+    return next((node.lineno for node in simple if node.lineno <= found <= (node.end_lineno or 0)), found)
+
+
+def _most_like(before: str, after: str, line: int) -> int:
     old, new = before.split("\n"), after.split("\n")
     for tag, start, end, new_start, new_end in difflib.SequenceMatcher(None, old, new, autojunk=False).get_opcodes():
         if not start <= line - 1 < end:

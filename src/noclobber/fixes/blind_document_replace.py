@@ -1,28 +1,37 @@
 """RMW104: the store computes what is added (`$inc`, `$push`, `Increment`), or the write carries the version that came with the read."""
 from __future__ import annotations
 
-from typing import Any, Optional
+from typing import Any
 
 import libcst as cst
 
 from .edits import Refused
-from .job import Draft, Job, binds_loosely, walk
-from .steps import from_read, new_value, step_of, untested
+from .job import Draft, Job, walk
+from .steps import appended, new_value, signed, step_of, untested
+from .updates import REASON, expression
+from .versions import version_argument, version_filter
 from .witness import conditional
-
-_REASON = "the new value is no longer known in Python, and a document without the field gets it"
 
 
 def fix(job: Job) -> Draft:
     if job.claim.read is None or job.claim.read.site.excerpt is not job.sheet.excerpt or job.write.site.excerpt is not job.sheet.excerpt:
         raise Refused("the document is read in another function")
-    if job.setting("condition"):
-        return conditional(job)
+    ways = []
+    if job.setting("language") == "dynamodb":
+        ways.append(lambda: expression(job))
     if job.setting("increment_value"):
-        return _increment_value(job, job.setting("increment_value"))
+        ways.append(lambda: _increment_value(job, job.setting("increment_value")))
     if job.setting("operators"):
-        return _operators(job, *job.setting("operators"))
-    raise Refused("the store has no operator or condition that noclobber knows how to write")
+        ways.append(lambda: _operators(job, *job.setting("operators")))
+    if job.setting("condition"):
+        ways.append(lambda: conditional(job))
+    if job.setting("version_condition"):
+        ways.append(lambda: version_argument(job, job.setting("version_condition")))
+    if job.setting("operators"):
+        ways.append(lambda: version_filter(job))
+    if not ways:
+        raise Refused("the store has no operator or condition that noclobber knows how to write")
+    return job.first_of(*ways)
 
 
 def _entries(job: Job, call: Any) -> list:
@@ -44,10 +53,10 @@ def _increment_value(job: Job, template: str) -> Draft:
     untested(job)
     head, _, rest = template.partition("{import ")
     dotted, _, tail = rest.partition("}")
-    sheet.replace(element.value, (head + job.imported(_imported_as(job, dotted), call) + tail).replace("{step}", _signed(sign, step)))
+    sheet.replace(element.value, (head + job.imported(_imported_as(job, dotted), call) + tail).replace("{step}", signed(sign, step)))
     if spot is not None:
         sheet.delete(spot)
-    return job.draft(f"let the store add to `{field}`", _REASON)
+    return job.draft(f"let the store add to `{field}`", REASON)
 
 
 def _imported_as(job: Job, dotted: str) -> str:
@@ -72,13 +81,19 @@ def _operators(job: Job, setting: str, adding: str, appending: str) -> Draft:
     if any(isinstance(element, cst.DictElement) and isinstance(element.key, cst.SimpleString) and element.key.evaluated_value in (adding, appending) for element in holder.elements):
         raise Refused("the call has such an operator already")
     element = inner[0]
-    source, spot = new_value(job, element.value)
-    member = _appended(job, source)
-    if member is not None:
-        operator, text = appending, member
+    added = appended(job, element.value)
+    if added is None:
+        source, spot = new_value(job, element.value)
+        added = appended(job, source)
+        gone = [spot] if spot is not None else []
+    else:
+        gone = []
+    if added is not None:
+        operator, (text, more) = appending, added
+        gone += more
     else:
         sign, step = step_of(job, source)
-        operator, text = adding, _signed(sign, step)
+        operator, text = adding, signed(sign, step)
     untested(job)
     key, name = sheet.code(element.key), _quoted_like(setter.key, operator)
     if len(setter.value.elements) == 1:
@@ -87,20 +102,13 @@ def _operators(job: Job, setting: str, adding: str, appending: str) -> Draft:
     else:
         _take_out(job, setter.value, element)
         sheet.insert(sheet.outer(setter.value)[1], f", {name}: {{{key}: {text}}}")
-    if spot is not None:
+    for spot in gone:
         sheet.delete(spot)
-    return job.draft(f"let the store {'append to' if member is not None else 'add to'} `{field}` (`{operator}`)", _REASON)
+    return job.draft(f"let the store {'append to' if added is not None else 'add to'} `{field}` (`{operator}`)", REASON)
 
 
 def _quoted_like(node: Any, text: str) -> str:
     return node.quote + text + node.quote
-
-
-def _signed(sign: str, step: str) -> str:
-    if sign == "+":
-        return step
-    node = cst.parse_expression(step)
-    return f"-({step})" if binds_loosely(node) or isinstance(node, cst.BinaryOperation) else f"-{step}"
 
 
 def _take_out(job: Job, holder: Any, element: Any) -> None:
@@ -113,16 +121,3 @@ def _take_out(job: Job, holder: Any, element: Any) -> None:
     else:
         sheet.replace_range(sheet.outer(holder.elements[at - 1].value)[1], end, "")
 
-
-def _appended(job: Job, source: Any) -> Optional[str]:
-    """The code of the one member that is put at the end of the list that was read: `doc["tags"] + [x]`, `[*doc["tags"], x]`; None: it is something else."""
-    sheet, read = job.sheet, job.claim.read
-    if isinstance(source, cst.BinaryOperation) and isinstance(source.operator, cst.Add) and isinstance(source.right, cst.List) and len(source.right.elements) == 1 \
-            and isinstance(source.right.elements[0], cst.Element) and isinstance(source.left, (cst.Name, cst.Subscript, cst.Attribute)) and from_read(job, source.left, read):
-        member = source.right.elements[0].value
-    elif isinstance(source, cst.List) and len(source.elements) == 2 and isinstance(source.elements[0], cst.StarredElement) and isinstance(source.elements[1], cst.Element) \
-            and isinstance(source.elements[0].value, (cst.Name, cst.Subscript, cst.Attribute)) and from_read(job, source.elements[0].value, read):
-        member = source.elements[1].value
-    else:
-        return None
-    return None if from_read(job, member, read) else sheet.code(member)

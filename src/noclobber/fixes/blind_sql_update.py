@@ -7,9 +7,10 @@ import libcst as cst
 
 from noclobber.trace.values import Origin
 
+from .built import Built, computed
 from .checked import REASON, check_rows
 from .edits import Refused
-from .job import Draft, Job, binds_loosely, walk
+from .job import Draft, Job, walk
 from .sqltext import Statement, name_of
 from .steps import bounds, new_value, step_of
 from .tested import refusal, sql_condition
@@ -22,45 +23,14 @@ _COUNTERS = frozenset(("version", "ver", "rev", "revision", "generation", "rowve
 def fix(job: Job) -> Draft:
     call = job.sheet.around(job.write.site.at, cst.Call)
     if call is not None and job.write.text == "builder" and job.write.verb == "update" and job.write.site.excerpt is job.sheet.excerpt and job.claim.read is not None:
-        return _built(job, call)
+        return job.first_of(lambda: computed(job, call), lambda: _built_compared(job, call))
     if call is None or job.write.text != "sql" or job.write.verb != "update" or job.write.site.excerpt is not job.sheet.excerpt:
         raise Refused("it is no UPDATE in plain text")
     statement = Statement(job, call)
     statement.only_update()
-    try:
+    if job.claim.read is None or job.claim.read.site.excerpt is not job.sheet.excerpt:
         return _computed(job, statement, call)
-    except Refused as first:
-        for sheet in job.sheets:
-            sheet.edits.clear()
-        job.imports.clear()
-        if job.claim.read is None or job.claim.read.site.excerpt is not job.sheet.excerpt:
-            raise
-        try:
-            return _compared(job, statement, call)
-        except Refused:
-            raise first from None
-
-
-def _built(job: Job, call: Any) -> Draft:
-    """`update(table).values(n=row.n + 1)` → `values(n=table.c.n + 1)`."""
-    sheet, field = job.sheet, job.claim.field
-    calls = [node for node in walk(call) if isinstance(node, cst.Call)]
-    given = [arg for node in calls if isinstance(node.func, cst.Attribute) and node.func.attr.value == "values" for arg in node.args
-             if arg.keyword is not None and arg.keyword.value == field]
-    tables = [node.args[0].value if node.args else node.func.value for node in calls
-              if isinstance(node.func, (cst.Name, cst.Attribute)) and sheet.code(node.func).rpartition(".")[2] == "update" and (node.args or isinstance(node.func, cst.Attribute))]
-    if len(given) != 1 or len(tables) != 1 or not isinstance(tables[0], (cst.Name, cst.Attribute)):
-        raise Refused("the statement is put together")
-    value = given[0].value
-    source, spot = new_value(job, value)
-    sign, step = step_of(job, source)
-    if bounds(job, frozenset((Origin("read", job.claim.read.n),)), None, job.write):
-        raise Refused("the number is tested before: the statement would have to repeat the test")
-    node = cst.parse_expression(step)
-    sheet.replace(value, f"{sheet.code(tables[0])}.c.{field} {sign} " + (f"({step})" if binds_loosely(node) else step))
-    if spot is not None:
-        sheet.delete(spot)
-    return job.draft(f"let the statement compute `{field}`", "the new number is no longer known in Python")
+    return job.first_of(lambda: _computed(job, statement, call), lambda: _compared(job, statement, call))
 
 
 def _computed(job: Job, statement: Statement, call: Any) -> Draft:
@@ -93,12 +63,8 @@ def _computed(job: Job, statement: Statement, call: Any) -> Draft:
 
 def _compared(job: Job, statement: Statement, call: Any) -> Draft:
     """`… AND version = ?` with the version that was read, `version = version + 1` in SET, and a look at the count."""
-    read = job.claim.read
-    columns = [name for name in read.columns or () if name and job.vocabulary.match("version_column", name)]
-    if not columns:
-        raise Refused("no version is read")
-    column = columns[0]
-    code = _read_code(job, read, column)
+    column = _version_read(job)
+    code = _read_code(job, job.claim.read, column)
     set_at, where_at = statement.word("set"), statement.word("where")
     between = [name_of(token) for token in statement.tokens[set_at + 1:where_at]]
     if column.lower() not in between:
@@ -110,6 +76,28 @@ def _compared(job: Job, statement: Statement, call: Any) -> Draft:
     statement.insert(end, f" AND {column} = {placeholder}")
     check_rows(job, call, f"{job.write.record.label} has changed since it was read")
     return job.draft(f"compare the `{column}` that was read", REASON)
+
+
+def _built_compared(job: Job, call: Any) -> Draft:
+    """`update(t).where(t.c.id == key, t.c.version == row.version)`, and a look at the count."""
+    built = Built(job, call)
+    column = _version_read(job)
+    code = _read_code(job, job.claim.read, column)
+    if column not in built.values:
+        if column.lower().rpartition("_")[2] not in _COUNTERS or not built.values:
+            raise Refused("the statement does not give the row a new version")
+        job.sheet.add_argument(built.given, f"{column}={built.column(column)} + 1")
+    built.require(f"{built.column(column)} == {code}")
+    check_rows(job, call, f"{job.write.record.label} has changed since it was read")
+    return job.draft(f"compare the `{column}` that was read", REASON)
+
+
+def _version_read(job: Job) -> str:
+    """The version among the columns of the read. Raises Refused where there is none."""
+    for name in job.claim.read.columns or ():
+        if name and job.vocabulary.match("version_column", name):
+            return name
+    raise Refused("no version is read")
 
 
 def _read_code(job: Job, read: Any, column: str) -> str:

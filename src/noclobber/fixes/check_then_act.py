@@ -3,6 +3,7 @@ from __future__ import annotations
 
 import libcst as cst
 
+from .built import tested_again
 from .checked import check_rows
 from .edits import Refused
 from .job import Draft, Job
@@ -13,6 +14,8 @@ from .tested import refusal, sql_condition
 def fix(job: Job) -> Draft:
     sheet, write, tested = job.sheet, job.write, job.claim.tested
     call = sheet.around(write.site.at, cst.Call)
+    if call is not None and write.text == "builder" and write.verb in ("update", "delete") and write.site.excerpt is sheet.excerpt and tested.column and tested.how != "consumed":
+        return tested_again(job, call, tested)
     if call is None or write.text != "sql" or write.verb not in ("update", "delete") or write.site.excerpt is not sheet.excerpt:
         raise Refused("it is no UPDATE or DELETE in plain text")
     if tested.how == "consumed" or not tested.column:

@@ -120,6 +120,21 @@ class Sheet:
             raise Refused("something stands before the statement on its line")
         return before.replace("\f", "")
 
+    def rows(self, node: Any) -> list[str]:
+        """The node's lines without the indentation of its first one, to be put elsewhere. Raises Refused where they cannot be moved."""
+        code = self.code(node)
+        rows = code.replace("\r\n", "\n").replace("\r", "\n").split("\n")
+        if len(rows) == 1:
+            return rows
+        if any(isinstance(inner, (cst.SimpleString, cst.FormattedString)) and "\n" in self.code(inner) for inner in walk(node)):
+            raise Refused("a text of several lines would have to be moved")
+        line, _ = self.lines.place(self.outer(node)[0])
+        first = self.text[self.lines.starts[line - 1]:]
+        indent = first[:len(first) - len(first.lstrip(" \t"))]
+        if any(row.strip() and not row.startswith(indent) for row in rows[1:]):
+            raise Refused("the lines are indented in a way of their own")
+        return [rows[0], *(row[len(indent):] if row.strip() else "" for row in rows[1:])]
+
     def unit(self, spot: Spot) -> str:
         """One step of indentation, as the code around has it."""
         inner = self.indent(spot)
@@ -249,14 +264,15 @@ class Sheet:
             self.edits.append((comma, comma, " " + text))
 
     def finished(self) -> tuple[Edit, ...]:
-        """The edits as lines and columns, in order. Raises Refused where two of them overlap."""
-        found, at = [], -1
+        """The edits as lines and columns, in order; those that touch as one. Raises Refused where two of them overlap."""
+        found: list[tuple[int, int, str]] = []
         for start, end, text in sorted(self.edits, key=lambda edit: edit[:2]):
-            if start < at:
+            if found and start < found[-1][1]:
                 raise Refused("the changes overlap")
-            at = end
-            found.append(Edit(self.lines.place(start), self.lines.place(end), text))
-        return tuple(found)
+            if found and start == found[-1][1]:
+                start, text = found[-1][0], found.pop()[2] + text
+            found.append((start, end, text))
+        return tuple(Edit(self.lines.place(start), self.lines.place(end), text) for start, end, text in found)
 
 
 def children(node: Any) -> Iterator[Any]:

@@ -5,7 +5,7 @@ import builtins
 import re
 import sys
 from dataclasses import dataclass
-from typing import Any, Iterator, Optional
+from typing import Any, Callable, Iterator, Optional
 
 import libcst as cst
 
@@ -239,6 +239,20 @@ class Job:
         return f"raise RuntimeError({text})"
 
     # --- the end -----------------------------------------------------------------------------------------------------------------
+    def first_of(self, *drafts: Callable[[], Draft]) -> Draft:
+        """What the first of these gives that does not refuse. Raises the first one's Refused where all do: it says most about the code."""
+        first: Optional[Refused] = None
+        for draft in drafts:
+            try:
+                return draft()
+            except Refused as refusal:
+                first = first or refusal
+                for sheet in self.sheets:
+                    sheet.edits.clear()
+                self.imports.clear()
+                self.response = None
+        raise first or Refused("the rule has no fix")
+
     def draft(self, title: str, reason: str = "") -> Draft:
         edits = [edit for sheet in self.sheets for edit in sheet.finished()]
         for dotted in self.imports:
@@ -401,4 +415,34 @@ def is_number(job: Job, node: Any, depth: int = 4) -> bool:
     return False
 
 
-__all__ = ["Draft", "Job", "Refused", "Sheet", "Spot", "binds_loosely", "ir", "is_label", "is_number", "is_target", "parameters", "terms", "walk"]
+def is_text(job: Job, node: Any, depth: int = 4) -> bool:
+    """Does it show that the expression is text (or bytes)?"""
+    if isinstance(node, (cst.SimpleString, cst.FormattedString, cst.ConcatenatedString)):
+        return True
+    if isinstance(node, cst.BinaryOperation) and isinstance(node.operator, cst.Add):
+        return is_text(job, node.left, depth) or is_text(job, node.right, depth)
+    if isinstance(node, cst.Call):
+        return job.sheet.code(node.func) in ("str", "bytes", "json.dumps", "repr") or isinstance(node.func, cst.Attribute) and node.func.attr.value in ("encode", "decode", "join", "strip", "format")
+    if isinstance(node, cst.Name) and depth:
+        annotation = annotation_of(job, node)
+        if annotation is not None:
+            return annotation.rpartition(".")[2] in ("str", "bytes")
+        found = job.definition(node)
+        return found is not None and is_text(job, found[1], depth - 1)
+    return False
+
+
+def annotation_of(job: Job, node: Any) -> Optional[str]:
+    """The first type in the annotation of the parameter that a Name is, "" where it has none; None: it is no parameter."""
+    function = job.sheet.function(node)
+    if not isinstance(function, cst.FunctionDef) or node.value not in parameters(function):
+        return None
+    params = function.params
+    for param in (*params.posonly_params, *params.params, *params.kwonly_params):
+        if param.name.value == node.value and param.annotation is not None:
+            text = job.sheet.code(param.annotation.annotation).strip("\"'").replace("Optional[", "").replace("]", "")
+            return text.split("|")[0].strip()
+    return ""
+
+
+__all__ = ["Draft", "Job", "Refused", "Sheet", "Spot", "binds_loosely", "ir", "is_label", "is_number", "is_target", "is_text", "parameters", "terms", "walk"]

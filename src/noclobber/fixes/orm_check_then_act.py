@@ -8,16 +8,20 @@ import libcst as cst
 from .checked import check_count
 from .edits import Refused
 from .job import Draft, Job, walk
-from .saves import narrow, saved_anyway, updates_only
-from .tested import keyword_condition, refusal
+from .saves import names_columns, narrow, saved_anyway, updates_only
+from .statements import REASON as UNIT_REASON
+from .statements import changed_together, key_of, object_code, unit_statement
+from .tested import column_condition, keyword_condition, refusal
 
 _REASON = "where somebody else was quicker nothing is written, and the function leaves as it does where the test fails; "
 
 
 def fix(job: Job) -> Draft:
     sheet, write, tested = job.sheet, job.write, job.claim.tested
-    if write.unit or write.verb != "update" or write.site.excerpt is not sheet.excerpt:
-        raise Refused("the write is made by a flush, or elsewhere")
+    if write.verb != "update" or write.site.excerpt is not sheet.excerpt:
+        raise Refused("the write is made elsewhere")
+    if write.unit:
+        return _unit(job, tested)
     call = sheet.around(write.site.at, cst.Call)
     if call is None or not isinstance(call.func, cst.Attribute):
         raise Refused("the save is no plain call")
@@ -25,6 +29,17 @@ def fix(job: Job) -> Draft:
     if not write.changes:
         return _statement(job, call, tested, message)
     return _save(job, call, tested, message)
+
+
+def _unit(job: Job, tested: Any) -> Draft:
+    """`task.state = …; session.commit()`: one statement in place of the changes; the commit stays."""
+    codes = {object_code(job, n) for n, _ in job.write.changes}
+    code = codes.pop() if len(codes) == 1 else None
+    if code is None:
+        raise Refused("a change is no plain assignment")
+    found = changed_together(job, code)
+    unit_statement(job, [spot for spot, _, _ in found], code, [(field, value) for _, field, value in found], [tested], f"{job.write.record.label} is no longer in the state that was tested")
+    return job.draft(f"test `{tested.column}` and write in one statement", UNIT_REASON)
 
 
 def _statement(job: Job, call: Any, tested: Any, message: str) -> Draft:
@@ -51,12 +66,12 @@ def _save(job: Job, save: Any, tested: Any, message: str) -> Draft:
     bases = job.setting("base") or ()
     if cls.method(save.func.attr.value) is not None or any(base not in bases for base in cls.library_bases()):
         raise Refused("the class, or one of its bases, has a save() of its own")
-    if any(arg.keyword is None or arg.keyword.value != "update_fields" for arg in save.args) or "handed-over" in write.doubts:
+    if not names_columns(job, save) or "handed-over" in write.doubts:
         raise Refused("what the save writes is not known")
     if not save.args and saved_anyway(job, cls):
         raise Refused("every save sets a time stamp that the statement would not set")
     fields = list(dict.fromkeys(str(path[0]) for _, path in sorted(write.changes)))
-    reason = narrow(job, save, fields, dry=True) if not save.args else ""
+    reason = narrow(job, save, fields, dry=True) if not save.args and write.full else ""
     if reason:
         raise Refused(reason)
     if any(len(path) != 1 or not str(path[0]).isidentifier() for _, path in write.changes):
@@ -66,8 +81,13 @@ def _save(job: Job, save: Any, tested: Any, message: str) -> Draft:
     if sheet.parent(whole) is not spot.small or not isinstance(spot.small, cst.Expr):
         raise Refused("the save is no plain statement")
     code, model = sheet.code(save.func.value), job.model_code(save)
-    condition = keyword_condition(job, tested)
-    values = ", ".join(f"{name}={code}.{name}" for name in fields)
+    form = job.setting("value_form") or "{name}={value}"
+    values = ", ".join(form.replace("{name}", name).replace("{value}", f"{code}.{name}") for name in fields)
+    if "{key}" in template:
+        key = key_of(job)
+        condition, template = column_condition(job, tested, model), template.replace("{key}", key)
+    else:
+        condition = keyword_condition(job, tested)
     name = job.fresh("updated", "changed", "rows")
     text = template
     for key, value in (("object", code), ("model", model), ("tests", condition), ("values", values)):

@@ -14,9 +14,11 @@ from noclobber.trace.questions.objects import derived_fields
 from .edits import Refused
 from .follow import exclusive, in_return, is_own, later, mentions, root_of, runs_once_before
 from .job import Draft, Job, binds_loosely, is_number, terms, walk
-from .saves import narrow, saved_anyway, updates_only
+from .saves import names_columns, narrow, saved_anyway, updates_only
 from .steps import bounds
-from .tested import keyword_condition, refusal
+from .statements import REASON as UNIT_REASON
+from .statements import key_of, unit_statement
+from .tested import column_condition, keyword_condition, refusal
 
 _LOOSE = (cst.BooleanOperation, cst.Comparison, cst.IfExp, cst.Lambda, cst.NamedExpr, cst.UnaryOperation)
 _TESTED = "the old number is tested before: without a row lock the test would not hold any more when it is written"
@@ -94,6 +96,17 @@ class Increment:
         elif any(sign == "-" or is_number(job, term) for sign, term in terms(self.value) or () if term is not self.leaf):
             return
         raise Refused("what is added may be text: `+` of the database would not join it")
+
+    def computed(self, column: str) -> str:
+        """The code of the new value, with the column's expression where the old value was taken."""
+        sheet = self.job.sheet
+        if self.leaf is None:
+            sign = "+" if isinstance(self.spot.small.operator, cst.AddAssign) else "-"
+            step = sheet.code(self.value)
+            return f"{column} {sign} " + (f"({step})" if binds_loosely(self.value) else step)
+        start, end = sheet.outer(self.value)
+        first, last = sheet.outer(self.leaf)
+        return sheet.text[start:first] + column + sheet.text[last:end]
 
     def write(self, column: str) -> None:
         """Put the column's expression where the old value was taken."""
@@ -219,26 +232,20 @@ def _guarded(job: Job, save: Any, found: list[Increment], tests: list, behind: l
     reason = narrow(job, save, [item.field], dry=True)
     spot = sheet.spot(save)
     whole = sheet.parent(save) if isinstance(sheet.parent(save), cst.Await) else save
-    if reason and not save.args or any(arg.keyword is None or arg.keyword.value != "update_fields" for arg in save.args) or sheet.parent(whole) is not spot.small or not isinstance(spot.small, cst.Expr):
+    if reason and not save.args or not names_columns(job, save) or sheet.parent(whole) is not spot.small or not isinstance(spot.small, cst.Expr):
         raise Refused(_TESTED)
     if saved_anyway(job, cls) and not save.args:
         raise Refused("every save sets a time stamp that the statement would not set")
     item.check_number()
     column, code = _column(job, template, item), sheet.code(item.object)
-    if item.leaf is None:
-        sign = "+" if isinstance(item.spot.small.operator, cst.AddAssign) else "-"
-        step = sheet.code(item.value)
-        value = f"{column} {sign} " + (f"({step})" if binds_loosely(item.value) else step)
-    else:
-        start, end = sheet.outer(item.value)
-        first, last = sheet.outer(item.leaf)
-        value = sheet.text[start:first] + column + sheet.text[last:end]
+    value = item.computed(column)
     others = list(dict.fromkeys(str(path[0]) for _, path in sorted(write.changes) if str(path[0]) != item.field))
     values = ", ".join([f"{item.field}={value}", *(f"{name}={code}.{name}" for name in others)])
-    conditions = ", ".join(dict.fromkeys(keyword_condition(job, tested) for _, tested in tests))
+    model = job.model_code(save)
+    conditions = ", ".join(dict.fromkeys(column_condition(job, tested, model) if "{key}" in statement else keyword_condition(job, tested) for _, tested in tests))
     name = job.fresh("updated", "changed", "rows")
-    text = statement
-    for key, given in (("object", code), ("model", job.model_code(save)), ("tests", conditions), ("values", values)):
+    text = statement.replace("{key}", key_of(job)) if "{key}" in statement else statement
+    for key, given in (("object", code), ("model", model), ("tests", conditions), ("values", values)):
         text = text.replace("{" + key + "}", given)
     sheet.replace(whole, f"{name} = {text}")
     lines = [f"if {name} != 1:", sheet.unit(spot) + refusal(job, tests[0][1], f"{write.record.label} no longer meets the condition of the write")]
@@ -352,6 +359,10 @@ def _reloading(job: Job, save: Any, code: str, found: list[Increment]) -> str:
     else:
         fields = [one.replace("{quoted}", sheet.quoted(name)).replace("{name}", name) for name in dict.fromkeys(item.field for item in found)]
     row = f"{head}[{', '.join(fields)}]{tail}" if rest else text
+    if row.startswith("{object} = ") and not (type(found[0].object) is cst.Name and is_own(job, found[0].object)):
+        raise Refused("the new number is wanted afterwards, and others have the object, too")
+    if "{model}" in row:
+        row = row.replace("{model}", job.model_code(save))
     return row.replace("{object}", code)
 
 
@@ -359,8 +370,10 @@ def _unit(job: Job, template: str) -> Draft:
     """An object whose changes its session writes at a flush."""
     sheet, write = job.sheet, job.write
     found = Increment(job, job.claim.change, job.claim.field)
-    _untested(job, job.claim.change, job.claim.field)
     code = sheet.code(found.object)
+    tests = _bounds(job, job.claim.change, job.claim.field)
+    if tests:
+        return _unit_guarded(job, found, code, tests)
     flush = write.site.at if write.site.excerpt is sheet.excerpt and sheet.function(write.site.at) is sheet.function(found.spot.node) else None
     function = sheet.function(found.spot.node)
     end = sheet.span(found.spot.node)[1]
@@ -395,6 +408,20 @@ def _unit(job: Job, template: str) -> Draft:
     found.check_number()
     found.write(_column(job, template, found))
     return job.draft(f"let the database compute `{found.field}`", "until the flush the attribute is an expression, and afterwards the next look at it asks the database")
+
+
+def _unit_guarded(job: Job, found: Increment, code: str, tests: list) -> Draft:
+    """A bound was tested before: one statement tests it again and computes the number, in place of the change; the commit stays."""
+    if len(job.write.changes) != 1:
+        raise Refused(_TESTED)
+    found.check_number()
+    behind = later(job, code, job.sheet.span(found.spot.node)[1], found.spot.node)
+    flush = job.write.site.at
+    if isinstance(job.sheet.parent(flush), cst.Await) and any(m.attribute == found.field for m in behind):
+        raise Refused("the new number is wanted afterwards: in asynchronous code it would have to be loaded first")
+    column = _column(job, job.setting("column"), found)
+    unit_statement(job, [found.spot], code, [(found.field, found.computed(column))], tests, f"{job.write.record.label} no longer meets the condition of the write")
+    return job.draft(f"let the database compute `{found.field}` and test its bound", UNIT_REASON)
 
 
 def _is_reloaded(job: Job, mention: Any, handlers: set) -> bool:

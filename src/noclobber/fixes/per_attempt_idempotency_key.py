@@ -19,7 +19,8 @@ def fix(job: Job) -> Draft:
         raise Refused("the key is made in another function")
     spot = sheet.spot(made)
     above = sheet.spot(outer)
-    if isinstance(spot.small, cst.Assign) and len(spot.small.targets) == 1 and isinstance(spot.small.targets[0].target, cst.Name) and _stays(job, spot.small.value, outer):
+    sent = sheet.around(job.write.site.at, cst.Call)
+    if (sent is None or not sheet.inside(sent, spot.node)) and isinstance(spot.small, cst.Assign) and len(spot.small.targets) == 1 and isinstance(spot.small.targets[0].target, cst.Name) and _stays(job, spot.small.value, outer):
         return _statement(job, spot, above, outer)
     return _expression(job, made, above, outer)
 
@@ -37,18 +38,19 @@ def _statement(job: Job, spot: Spot, above: Spot, outer: Any) -> Draft:
     if _in_branch(sheet, spot.node, outer):
         raise Refused("the key is made on some ways only")
     elsewhere = [use for use in uses if not _sent(sheet, use, job.claim.write.site.at)]
-    sheet.insert_before(above, [_line(job, spot)])
+    sheet.insert_before(above, _lines(job, spot))
     sheet.delete(spot, comment=True)
     return job.draft("make the key once, before the first attempt", "the key is used for more than the call: that sees the same one in every attempt, too" if elsewhere else "")
 
 
-def _line(job: Job, spot: Spot) -> str:
-    code = job.sheet.code(spot.small)
-    if "\n" in code or "\r" in code:
-        raise Refused("the key is made in several lines")
-    end = job.sheet.span(spot.node)[1]
-    line, _ = job.sheet.lines.place(end)
-    return (code + job.sheet.text[end:job.sheet.lines.end(line)[0]]).rstrip()
+def _lines(job: Job, spot: Spot) -> list[str]:
+    """The statement with the comment behind it."""
+    sheet = job.sheet
+    rows = sheet.rows(spot.small)
+    end = sheet.span(spot.node)[1]
+    line, _ = sheet.lines.place(end)
+    rows[-1] = (rows[-1] + sheet.text[end:sheet.lines.end(line)[0]]).rstrip()
+    return rows
 
 
 def _expression(job: Job, made: Any, above: Spot, outer: Any) -> Draft:
@@ -64,19 +66,24 @@ def _expression(job: Job, made: Any, above: Spot, outer: Any) -> Draft:
             node = found
     if not _stays(job, node, outer) or any(isinstance(inner, (cst.Await, cst.Yield, cst.NamedExpr)) for inner in walk(node)):
         raise Refused("the key is made of what changes from attempt to attempt")
-    code = sheet.code(node)
-    if "\n" in code or "\r" in code:
-        raise Refused("the key is made in several lines")
+    rows = sheet.rows(node)
     name = job.fresh("idempotency_key", "key")
+    rows[0] = f"{name} = {rows[0]}"
+    try:
+        cst.parse_module("\n".join(rows) + "\n")
+    except cst.ParserSyntaxError:  # its lines were held together by the call's brackets
+        raise Refused("the key is made in several lines") from None
     sheet.replace(node, name)
-    sheet.insert_before(above, [f"{name} = {code}"])
+    sheet.insert_before(above, rows)
     return job.draft("make the key once, before the first attempt")
 
 
 def _wraps(sheet: Any, arg: Any) -> bool:
-    """`str(…)`, `format(…)`: the call only gives the key another form."""
+    """`str(…)`, `"-".join([order, …])`: the call only gives the key another form."""
     call = sheet.parent(arg)
-    return isinstance(call.func, cst.Name) and call.func.value in ("str", "repr", "format") and len(call.args) == 1
+    named = isinstance(call.func, cst.Name) and call.func.value in ("str", "repr", "format")
+    joined = isinstance(call.func, cst.Attribute) and isinstance(call.func.value, cst.SimpleString) and call.func.attr.value in ("join", "format")
+    return (named or joined) and len(call.args) == 1
 
 
 def _stays(job: Job, node: Any, outer: Any) -> bool:

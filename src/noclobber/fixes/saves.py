@@ -24,6 +24,12 @@ def updates_only(job: Job) -> None:
             raise Refused("the same save may create the row, or save other changes")
 
 
+def names_columns(job: Job, save: Any) -> bool:
+    """Has the save no arguments but the one that names its columns?"""
+    name = (job.setting("save_only") or "").partition("=")[0]
+    return all(arg.keyword is not None and not arg.star and arg.keyword.value == name for arg in save.args)
+
+
 def narrow(job: Job, save: Any, names: Sequence[str], dry: bool = False) -> str:
     """Name the changed columns in a save, with those that every save sets. `names`: in the order wanted. Returns "" or why it cannot be done:
     all that is changed before the save must be known. `dry`: only say whether it can."""

@@ -32,9 +32,12 @@ class Statement:
 
     def __init__(self, job: Job, call: Any) -> None:
         self.job, self.sheet, self.call = job, job.sheet, call
-        if not call.args or call.args[0].keyword is not None or call.args[0].star:
+        names = {param.name for spec in job.entry.specs for param in spec.signature.params if param.role in ("sql", "statement")} if job.entry is not None else set()
+        given = [arg for place, arg in enumerate(call.args) if not arg.star and (not place and arg.keyword is None or arg.keyword is not None and arg.keyword.value in names)]
+        if len(given) != 1:
             raise Refused("the statement's text is not the first argument")
-        self.literal = self._literal(call.args[0].value)
+        self.run = given[0]
+        self.literal = self._literal(given[0].value)
         self.pieces = list(self._pieces(self.literal))  # (offset in the statement, offset in the file, length)
         self.text = "".join(self.sheet.text[at:at + length] for _, at, length in self.pieces)
         self.tokens = tokens(self.text)
@@ -162,7 +165,7 @@ class Statement:
 
     def container(self) -> Any:
         """The node that holds the values: a tuple, list or mapping as second argument, or the call itself."""
-        rest = self.call.args[1:]
+        rest = [arg for arg in self.call.args if arg is not self.run]
         if any(arg.star for arg in rest):
             raise Refused("the values of the statement are not written out")
         if len(rest) == 1 or rest and rest[0].keyword is None and isinstance(self.job.resolved(rest[0].value), (cst.Tuple, cst.List, cst.Dict)):
@@ -179,7 +182,7 @@ class Statement:
                 raise Refused("the values of the statement are not written out")
             return [element.value for element in holder.elements]
         if isinstance(holder, cst.Call):
-            return [arg.value for arg in self.call.args[1:] if arg.keyword is None]
+            return [arg.value for arg in self.call.args if arg is not self.run and arg.keyword is None]
         raise Refused("the values of the statement are not written out")
 
     def _named(self, name: str) -> Any:

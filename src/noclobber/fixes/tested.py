@@ -87,6 +87,27 @@ def keyword_condition(job: Job, tested: Any) -> str:
     return f"{column}{separator + lookup if lookup else ''}={right_code(job, tested)}"
 
 
+def column_condition(job: Job, tested: Any, model: str) -> str:
+    """`Task.state == "open"`, `Task.owner.is_(None)`: the test as an expression over the columns of a class."""
+    column, op = f"{model}.{tested.column}", tested.op
+    if tested.right is not None and tested.right.is_none and op in ("is", "==", "is not", "!="):
+        known = job.setting("null_tests") or ()
+        if len(known) != 2:
+            raise Refused("the test has no plain form in the library")
+        return known[op in ("is not", "!=")].replace("{column}", column)
+    if op in ("truth", "empty"):
+        call = job.write.model.field_call(tested.column) if job.write.model is not None else None
+        kind = job.write.model.annotation_text(tested.column) if job.write.model is not None else ""
+        if not (call is not None and (call[0].rpartition(".")[2].startswith("Boolean") or any(text.rpartition(".")[2].startswith("Boolean") for text in call[1])) or (kind or "").strip("]").rpartition("[")[2] == "bool"):
+            raise Refused("whether an empty field is NULL, zero or an empty text does not show")
+        return f"{column} == {op == 'truth'}"
+    if op == "in" and job.setting("membership"):
+        return job.setting("membership").replace("{column}", column).replace("{values}", right_code(job, tested))
+    if op not in _SQL:
+        raise Refused("the test has no plain form in the library")
+    return f"{column} {op} {right_code(job, tested)}"
+
+
 def refusal(job: Job, tested: Any, message: str) -> str:
     """What the function does where the test fails, as one statement: its `raise` or `return`; else a `raise` of a conflict."""
     sheet, write = job.sheet, job.write

@@ -19,7 +19,7 @@ def edited(lines: Sequence[str], edits: Sequence[Any]) -> list[str]:
         line = min(max(place[0], 1), len(lines) + 1)
         return min(starts[line - 1] + place[1] - 1, len(text))
 
-    for edit in sorted(edits, key=lambda edit: edit.start, reverse=True):
+    for edit in reversed(sorted(edits, key=lambda edit: (edit.start, edit.end))):
         text = text[: offset(edit.start)] + edit.text + text[offset(edit.end) :]
     return [line.removesuffix("\r") for line in text.removesuffix("\n").split("\n")]
 
