@@ -593,7 +593,9 @@ def by_statement(item_id: int) -> None:
         Item.objects.filter(pk=item.pk).update(state="out")
 ''', '''\
 -     item.save(update_fields=["state", "holder"])
-+     updated = Item.objects.filter(pk=item.pk, state="shelf").update(state=item.state, holder=item.holder)
++     updated = Item.objects.filter(pk=item.pk, state="shelf").update(
++         state=item.state, holder=item.holder
++     )
 +     if updated != 1:
 +         raise ValueError("gone")
 -         Item.objects.filter(pk=item.pk).update(state="out")
@@ -921,7 +923,9 @@ def pay(pk: int, price: int) -> JsonResponse:
 ''', '''\
 -     card.points -= price
 -     card.save()
-+     updated = Card.objects.filter(pk=card.pk, points__gte=price).update(points=models.F("points") - price)
++     updated = Card.objects.filter(pk=card.pk, points__gte=price).update(
++         points=models.F("points") - price
++     )
 +     if updated != 1:
 +         return JsonResponse({"error": "too few"}, status=402)
 +     card.refresh_from_db(fields=["points"])

@@ -350,7 +350,9 @@ def stamp(pk: str) -> bool:
 +     voucher.uses = Voucher.uses + 1
 +     voucher = Voucher.get_by_id(voucher.get_id())
 -         slip.save()
-+         updated = Slip.objects(pk=slip.pk, status="new").update_one(set__status=slip.status)
++         updated = Slip.objects(pk=slip.pk, status="new").update_one(
++             set__status=slip.status
++         )
 +         if updated != 1:
 +             return False
 ''')
@@ -388,3 +390,67 @@ def pay(url: str, cents: int, order: str) -> None:
 -                 ])}, timeout=10)
 +                 "Idempotency-Key": idempotency_key}, timeout=10)
 ''')
+
+
+LOCKED = '''\
+from django.db import models, transaction
+
+
+class Account(models.Model):
+    balance = models.IntegerField(default=0)
+    log = models.TextField(default="")
+
+
+@transaction.atomic
+def deposit(pk: int, amount: int) -> None:
+    account = Account.objects.select_for_update().get(pk=pk)
+    account.balance += amount
+    account.save()
+
+
+'''
+
+
+def test_the_row_is_locked_where_the_project_does_so():
+    check(LOCKED + '''def withdraw(pk: int, amount: int) -> None:
+    account = Account.objects.get(pk=pk)
+    account.balance -= amount
+    account.save()
+''', '''\
++ @transaction.atomic
+-     account = Account.objects.get(pk=pk)
++     account = Account.objects.select_for_update().get(pk=pk)
+''')
+
+
+def test_the_row_is_locked_where_the_new_number_is_wanted():
+    check(ALCHEMY + '''def deposit(session: Session, account_id: int, n: int) -> int:
+    account = session.get(Account, account_id)
+    account.credits += n
+    session.commit()
+    return account.credits
+''', '''\
+-     account = session.get(Account, account_id)
++     account = session.get(Account, account_id, with_for_update=True)
+''')
+
+
+def test_help_shows_the_read_with_its_lock():
+    from helpers import everything_on
+    from noclobber import engine, verdict
+    from noclobber.repair import fixes_for
+
+    code = LOCKED + '''def note(pk: int, line: str) -> None:
+    account = Account.objects.get(pk=pk)
+    account.log = account.log + line
+    account.save(update_fields=["log"])
+'''
+
+    def work():
+        item = engine.analyse_item(code.encode(), "nowhere/app.py", everything_on())
+        settled = verdict.settle([item])
+        return verdict.with_fixes(settled, fixes_for(code.encode(), "nowhere/app.py", everything_on(), settled.findings)).findings
+
+    (finding,) = engine.on_big_stack(work)
+    assert finding.name == "orm-derived-save" and finding.fix is None
+    assert finding.help.endswith("; here: `account = Account.objects.select_for_update().get(pk=pk)`")

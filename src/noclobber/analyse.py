@@ -448,12 +448,21 @@ class _Run:
         return (module or self.module).source.lines
 
     def census(self, claim: Any) -> str:
-        """Who else writes the field that the claim is about, and how."""
+        """Who else writes the field that the claim is about, and how, as a sentence."""
+        found = self.writers(claim)
+        if not found:
+            return ""
+        from noclobber.trace.questions.census import told
+
+        return told(claim.record, found)
+
+    def writers(self, claim: Any) -> list[tuple[str, str, tuple[str, str]]]:
+        """(function, place, way) of each other function that writes the field that the claim is about."""
         record = getattr(claim.write, "record", None)
         model, dot, field = claim.record.rpartition(".")
         if record is None or record.family != "orm" or not isinstance(record.table, tuple) or not dot or not model:
-            return ""
-        from noclobber.trace.questions.census import told, ways
+            return []
+        from noclobber.trace.questions.census import ways
 
         found = []
         for scope in self.ask.writers(field)[:MAX_WRITERS]:
@@ -465,7 +474,7 @@ class _Run:
                     place = self.place(site)
                     found.append((scope.qualname, f"{place.path}:{place.line}", way))
                     break
-        return told(claim.record, found)
+        return found
 
     def finding(self, claim: Any, census: str = "") -> Finding:
         from noclobber.trace.positions import source_text, statement_lines

@@ -218,12 +218,12 @@ def fixes(item: Item, findings: Sequence[Any], data: bytes, workspace: Any) -> l
 
 def fixes_of(run: RunResult, findings: Sequence[Any], workspaces: Workspaces, stdin: bytes | None = None) -> list[Any]:
     """The same for findings of many files, after a run; files are read again. `stdin`: the content of the run's only file."""
-    from noclobber.fixes import SLUGS
+    from noclobber.fixes import HELPED, SLUGS
 
     items = {item.result.path: item for item in run.items}
     by_file: dict[str, list[int]] = {}
     for number, finding in enumerate(findings):
-        if finding.name in SLUGS and finding.path in items:
+        if (finding.name in SLUGS or finding.name in HELPED) and finding.path in items:
             by_file.setdefault(finding.path, []).append(number)
     answers = [finding.fix or "" for finding in findings]
 

@@ -78,6 +78,17 @@ class Fix:
     reason: str = ""  # why it is unsafe: what it changes
 
 
+class Unfixed(str):
+    """The reason why there is no fix ("": the rule has none). `line`: the line to be written by hand, in the code's own names, or ""."""
+
+    line: str
+
+    def __new__(cls, reason: str, line: str = "") -> "Unfixed":
+        made = super().__new__(cls, reason)
+        made.line = line
+        return made
+
+
 #: Reasons that lower confidence by one step each (DESIGN §2, Confidence); verdict does the arithmetic.
 DOUBTS = {
     "parameter": "the record came in as a parameter and no caller is known",

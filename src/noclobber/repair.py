@@ -10,7 +10,7 @@ from collections import Counter
 from typing import Any, Iterable, Optional, Sequence
 
 from noclobber.analyse import Workspace, _Run
-from noclobber.finding import Finding, Fix, told
+from noclobber.finding import Finding, Fix, Unfixed, told
 from noclobber.resolve import Source, SourceError
 
 
@@ -20,10 +20,10 @@ MAX_LINES = 1_500
 
 def fixes_for(data: bytes, path: str, config: Any, findings: Sequence[Finding], workspace: Optional[Workspace] = None) -> list[Any]:
     """For each finding of the file shown as `path` its verified finding.Fix, or the reason (str) why there is none ("": its rule has none)."""
-    from noclobber.fixes import SLUGS
+    from noclobber.fixes import HELPED, SLUGS
 
     answers: list[Any] = [""] * len(findings)
-    wanted = [number for number, finding in enumerate(findings) if finding.name in SLUGS and finding.place.path == path]
+    wanted = [number for number, finding in enumerate(findings) if (finding.name in SLUGS or finding.name in HELPED) and finding.place.path == path]
     if not wanted:
         return answers
     absolute = os.path.abspath(path)
@@ -54,8 +54,7 @@ class _Bench:
         self.roots: Optional[tuple] = None
 
     def fix(self, finding: Finding) -> Any:
-        from noclobber.fixes import load
-        from noclobber.fixes.edits import Refused
+        from noclobber.fixes import SLUGS, row_lock
         from noclobber.fixes.job import Job
 
         if self.length(finding.function) > MAX_LINES:
@@ -63,16 +62,54 @@ class _Bench:
         found = self.claim(finding)
         if found is None:
             return "the finding is seen through its callers only"
-        name, trace, claim = found
+        reason = ""
+        for draft in self.drafts(finding, found[2]) if finding.name in SLUGS else ():
+            answer = self.tried(finding, *found, draft)
+            if not isinstance(answer, str):
+                return answer
+            reason = reason or answer
+        try:
+            line = row_lock.line(Job(found[2], found[1], self.run.module, self.workspace.vocabulary)) if self.is_helped(finding) else ""
+        except Exception:  # what has no plain text has no such line
+            line = ""
+        return Unfixed(reason, line)
+
+    def drafts(self, finding: Finding, claim: Any) -> list:
+        """What is tried, in this order. Where the project locks the row for such a write, that comes first; else last."""
+        from noclobber.fixes import LOCKED, load, row_lock
+
+        own = load(finding.name)
+        if finding.name not in LOCKED:
+            return [own]
+        return [row_lock.lock_as_elsewhere, own] if self.is_locked_elsewhere(claim) else [own, row_lock.lock]
+
+    def is_locked_elsewhere(self, claim: Any) -> bool:
+        """Do most of the other writers that guard the field lock its row?"""
+        from noclobber.trace.questions.census import BLIND, LOCKED
+
+        ways = [way for _, _, way in self.run.writers(claim) if way != BLIND]
+        return ways.count(LOCKED) * 2 > len(ways)
+
+    @staticmethod
+    def is_helped(finding: Finding) -> bool:
+        from noclobber.fixes import HELPED, LOCKED
+
+        return finding.name in HELPED or finding.name in LOCKED
+
+    def tried(self, finding: Finding, name: str, trace: Any, claim: Any, write: Any) -> Any:
+        """The verified Fix that `write` drafts, or the reason why there is none."""
+        from noclobber.fixes.edits import Refused
+        from noclobber.fixes.job import Job
+
         reasons = []
         for attempt in range(2):
             job = None
             try:
                 job = Job(claim, trace, self.run.module, self.workspace.vocabulary, attempt)
-                draft = load(finding.name)(job)
+                draft = write(job)
                 if not draft.reason and finding.confidence != "high":
                     return "a finding below high confidence gets no safe fix"
-                self.verify(finding, draft.edits, name)
+                self.verify(finding, draft, name)
                 return Fix(draft.applicability, draft.title, draft.edits, draft.reason)
             except Refused as refusal:
                 reasons.append(str(refusal))
@@ -114,14 +151,14 @@ class _Bench:
         return (name for name in self.roots if name not in own)
 
     # --- verification ------------------------------------------------------------------------------------------------------------
-    def verify(self, finding: Finding, edits: Sequence[Any], name: str) -> None:
+    def verify(self, finding: Finding, draft: Any, name: str) -> None:
         """Raises Refused unless the changed file parses and its function has lost this finding and got no other
         (one that had lost to it is no other)."""
         from noclobber.fixes.apply import apply
         from noclobber.fixes.edits import Refused
 
         try:
-            data = apply(self.entry.source, edits)
+            data = apply(self.entry.source, draft.edits)
             source = Source.decode(self.entry.source.path, data)
         except (ValueError, UnicodeError, SourceError) as error:
             raise Refused(f"the changed text cannot be written: {error}") from None
@@ -138,6 +175,8 @@ class _Bench:
         mine = (finding.name, finding.function, finding.record)
         if after[mine] >= before[mine]:
             raise Refused("the finding would stay")
+        if draft.needs_transaction and any(event.outside for event in run.walk(run.scope(name))[0].of("read")):
+            raise Refused("no transaction is open where the row would be locked")
         rule = next((key[0] for key in after - before if key[0] not in finding.also), "")
         if rule:
             raise Refused(f"the change would bring another finding ({rule})")

@@ -131,12 +131,19 @@ def settle(
 def with_fixes(settled: Settled, fixes: Sequence[Any]) -> Settled:
     """What is shown, with its fixes. `fixes`: of each of `settled.findings` the finding.Fix, or the reason (str) why there is none."""
     findings = tuple(
-        replace(finding, unfixed=fix) if isinstance(fix, str) else replace(finding, fix=fix) for finding, fix in zip(settled.findings, fixes)
+        (replace(finding, unfixed=str(fix), help=_written_out(finding.help, fix)) if isinstance(fix, str) else replace(finding, fix=fix))
+        for finding, fix in zip(settled.findings, fixes)
     )
     summary = settled.summary
     summary.fixable = sum(f.fix is not None and f.fix.applicability == "safe" for f in findings)
     summary.unsafe_fixable = sum(f.fix is not None and f.fix.applicability == "unsafe" for f in findings)
     return replace(settled, findings=findings)
+
+
+def _written_out(help: str, fix: str) -> str:
+    """The help with the line to be written by hand, in the code's own names."""
+    line = getattr(fix, "line", "")
+    return f"{help}; here: `{line}`" if line and "`" not in line else help
 
 
 def _without_known(

@@ -28,5 +28,5 @@ def check(trace: Trace) -> Iterator[Claim]:
             teach="locking_reader = [\"name_of_your_helper\"]  # [tool.noclobber.patterns]: readers that lock the row",
             doubts=write.doubts | held_doubts(start, write) | found.doubts,
             values=(("value", what), ("changed", f"`{field}`")),
-            obj=found.obj,
+            obj=found.obj, read=read, change=found.change, field=field,
         )

@@ -30,6 +30,11 @@ SLUGS = (
     "version-not-bumped",
 )
 
+#: Rules whose row may be locked when it is read: where the project does so elsewhere, or where nothing else can be offered.
+LOCKED = ("orm-check-then-act", "orm-increment")
+#: Rules without a fix of their own whose help shows the read with the lock in it.
+HELPED = ("orm-derived-save",)
+
 
 def load(slug: str) -> Callable[[Any], Any]:
     return import_module(f"noclobber.fixes.{slug.replace('-', '_')}").fix

@@ -135,6 +135,35 @@ class Sheet:
             raise Refused("the lines are indented in a way of their own")
         return [rows[0], *(row[len(indent):] if row.strip() else "" for row in rows[1:])]
 
+    @property
+    def width(self) -> int:
+        """How long the file lets its lines be: as its longest ones are, 88 at least, 120 at most."""
+        return min(max((len(line) for line in self.source.lines), default=88), 120) if any(len(line) > 88 for line in self.source.lines) else 88
+
+    def laid_out(self, spot: Spot, text: str) -> str:
+        """A statement in place of one at `spot`: where it is too long for a line, the arguments of its last call stand below, each on a line of its own if they must."""
+        indent = self.indent(spot)
+        if len(indent) + len(text) <= self.width or not text.endswith(")"):
+            return text
+        try:
+            statement = cst.parse_statement(text)
+        except cst.ParserSyntaxError:
+            return text
+        calls = [node for node in walk(statement) if isinstance(node, cst.Call) and node.args]
+        outer = next((node for node in calls if not any(node is not other and node in set(walk(other)) for other in calls)), None)
+        if outer is None:
+            return text
+        module = cst.Module([])
+        parts = [module.code_for_node(arg.with_changes(comma=cst.MaybeSentinel.DEFAULT)) for arg in outer.args]
+        inner = ", ".join(parts)
+        tail = f"({inner})"
+        if not text.endswith(tail):
+            return text
+        unit, newline = self.unit(spot), self.newline(self.span(spot.node)[0])
+        step = newline + indent + unit
+        body = step + inner if len(indent) + len(unit) + len(inner) <= self.width else "".join(f"{step}{part}," for part in parts)
+        return f"{text[:-len(tail)]}({body}{newline}{indent})"
+
     def unit(self, spot: Spot) -> str:
         """One step of indentation, as the code around has it."""
         inner = self.indent(spot)

@@ -20,11 +20,12 @@ _BUILTINS = frozenset(dir(builtins))
 
 @dataclass(frozen=True, slots=True)
 class Draft:
-    """A fix before it is verified. `reason`: why it is unsafe; "" for a safe one."""
+    """A fix before it is verified. `reason`: why it is unsafe; "" for a safe one. `needs_transaction`: its locks are none where no transaction is seen."""
 
     title: str
     edits: tuple[Edit, ...]
     reason: str = ""
+    needs_transaction: bool = False
 
     @property
     def applicability(self) -> str:
@@ -253,11 +254,11 @@ class Job:
                 self.response = None
         raise first or Refused("the rule has no fix")
 
-    def draft(self, title: str, reason: str = "") -> Draft:
+    def draft(self, title: str, reason: str = "", needs_transaction: bool = False) -> Draft:
         edits = [edit for sheet in self.sheets for edit in sheet.finished()]
         for dotted in self.imports:
             edits.append(self.import_edit(dotted))
-        return Draft(title, tuple(sorted(edits, key=lambda edit: edit.start)), reason)
+        return Draft(title, tuple(sorted(edits, key=lambda edit: edit.start)), reason, needs_transaction)
 
     def import_edit(self, dotted: str) -> Edit:
         """`from a.b import c`: into an import from the same module that stands on one line, else below the module's imports."""
@@ -270,7 +271,7 @@ class Job:
         sheet = Sheet(self.module.source, excerpt)
         top = (head or last).partition(".")[0]
         stdlib = top in sys.stdlib_module_names
-        behind = nearest = None
+        behind = nearest = before = None
         for statement in excerpt.module.body:
             if not isinstance(statement, cst.SimpleStatementLine):
                 if not _only_imports(statement):
@@ -279,14 +280,18 @@ class Job:
             small = statement.body[0]
             if isinstance(small, cst.ImportFrom) and len(statement.body) == 1 and not small.relative and _dotted(small.module) == head \
                     and not small.lpar and not isinstance(small.names, cst.ImportStar):
-                at = sheet.span(small.names[-1])[1]
-                return Edit(sheet.lines.place(at), sheet.lines.place(at), f", {last}")
+                names = [_dotted(alias.name) for alias in small.names]
+                later = next((alias for alias in small.names if _dotted(alias.name) > last), None) if names == sorted(names) else None
+                at = sheet.span(later)[0] if later is not None else sheet.span(small.names[-1])[1]
+                return Edit(sheet.lines.place(at), sheet.lines.place(at), f"{last}, " if later is not None else f", {last}")
             if isinstance(small, (cst.Import, cst.ImportFrom)):
                 behind = statement
                 named = _dotted(small.module) if isinstance(small, cst.ImportFrom) and small.module is not None and not small.relative else \
                     _dotted(small.names[0].name) if isinstance(small, cst.Import) else ""
                 package = named.partition(".")[0]
                 if package == top or stdlib and package in sys.stdlib_module_names and package != "__future__":
+                    if nearest is None and package == top and head and named > head and isinstance(small, cst.ImportFrom):
+                        before = statement
                     if nearest is None or (head or isinstance(small, cst.Import)) and (stdlib or named <= head):
                         nearest = statement
             elif isinstance(small, cst.Expr) and isinstance(small.value, (cst.SimpleString, cst.ConcatenatedString)):
@@ -294,6 +299,9 @@ class Job:
             elif not _is_dunder(small):
                 break
         row = f"from {head} import {last}" if head else f"import {last}"
+        if before is not None and nearest is before and len(before.body) == 1:
+            sheet.insert_before(sheet.spot(before.body[0]), [row])
+            return sheet.finished()[0]
         behind = nearest or behind
         if behind is not None:
             spot = sheet.spot(behind.body[0]) if len(behind.body) == 1 else Spot(behind, None, excerpt.module, (), 0)

@@ -92,6 +92,6 @@ def _save(job: Job, save: Any, tested: Any, message: str) -> Draft:
     text = template
     for key, value in (("object", code), ("model", model), ("tests", condition), ("values", values)):
         text = text.replace("{" + key + "}", value)
-    sheet.replace(whole, f"{name} = {text}")
+    sheet.replace(whole, sheet.laid_out(spot, f"{name} = {text}"))
     sheet.insert_after(spot, [f"if {name} != 1:", sheet.unit(spot) + refusal(job, tested, message)])
     return job.draft(f"test `{tested.column}` and write in one statement", _REASON + "a statement sends no signals and runs no hooks of the save")

@@ -247,7 +247,7 @@ def _guarded(job: Job, save: Any, found: list[Increment], tests: list, behind: l
     text = statement.replace("{key}", key_of(job)) if "{key}" in statement else statement
     for key, given in (("object", code), ("model", model), ("tests", conditions), ("values", values)):
         text = text.replace("{" + key + "}", given)
-    sheet.replace(whole, f"{name} = {text}")
+    sheet.replace(whole, sheet.laid_out(spot, f"{name} = {text}"))
     lines = [f"if {name} != 1:", sheet.unit(spot) + refusal(job, tests[0][1], f"{write.record.label} no longer meets the condition of the write")]
     if any(not m.attribute or m.called or m.attribute == item.field for m in behind) or not is_own(job, root_of(item.object)) or type(item.object) is not cst.Name:
         lines.append(_reloading(job, save, code, found))

@@ -967,6 +967,8 @@ class Evaluator:
                                        base=frozenset((obj.origin, Origin("read", obj.read))) if obj.read is not None and obj.kind != "part"
                                        else frozenset((obj.origin,)), row=obj.read, detached=obj.detached,
                                    formed=op == "assign" and _is_formed(getattr(node, "value", None)))
+                    if len(path) == 1 and event.value.incr and self.holds_no_number(obj, str(path[0])):
+                        event.value = self.values.replace(event.value, flags=event.value.flags | {"no number"})
                 mark = (path, event.n)
                 if len(path) == 1 and op == "assign":
                     obj = self.overwritten(oid, obj, path, event, state)
