@@ -63,7 +63,7 @@ def serve() -> Iterator[Callable[[str], Any]]:
                 raise missing[name]
             if name not in running:
                 try:
-                    running[name] = stack.enter_context({"postgres": servers.postgres, "redis": servers.redis}[name]())
+                    running[name] = stack.enter_context({"postgres": servers.postgres, "redis": servers.redis, "memcached": servers.memcached}[name]())
                 except servers.Missing as error:
                     missing[name] = error
                     raise

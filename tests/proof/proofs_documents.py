@@ -126,6 +126,55 @@ class PlanDynamo(Proof):
         return item["steps"], int(item["version"])
 
 
+class GuestsDynamo(Proof):
+    program, store = "guests_dynamodb", stores.DynamoDb
+    fix = "`list_append`"
+    asked = "two invite a guest"
+    before, after = Outcome(["bob"]), Outcome(["ann", "bob"])
+
+    def setup(self) -> None:
+        self.at.create("party").put_item(Item={"party": "p", "guests": []})
+
+    def worker(self, number: int) -> Any:
+        return lambda: self.module.invite("p", NAMES[number])
+
+    def state(self) -> Any:
+        return self.at.table().get_item(Key={"party": "p"})["Item"]["guests"]
+
+
+class LikesDynamo(Proof):
+    program, store = "likes_dynamodb", stores.DynamoDb
+    fix = "`ADD`: the attribute may be missing"
+    asked = "5 and 10 likes, and none before"
+    before, after = Outcome(10), Outcome(15)
+
+    def setup(self) -> None:
+        self.at.create("thing")
+
+    def worker(self, number: int) -> Any:
+        return lambda: self.module.like("t", AMOUNTS[number])
+
+    def state(self) -> Any:
+        return int(self.at.table().get_item(Key={"thing": "t"})["Item"]["likes"])
+
+
+class RecipeDynamo(Proof):
+    program, store = "recipe_dynamodb", stores.DynamoDb
+    fix = "`version = version + :one`"
+    asked = "two add a step to a recipe of version 1"
+    before, after = Outcome((["bob"], 1)), Outcome((["ann"], 2), b="ConditionalCheckFailedException")
+
+    def setup(self) -> None:
+        self.at.create("recipe").put_item(Item={"recipe": "r", "steps": [], "version": 1})
+
+    def worker(self, number: int) -> Any:
+        return lambda: self.module.add_step("r", NAMES[number])
+
+    def state(self) -> Any:
+        item = self.at.table().get_item(Key={"recipe": "r"})["Item"]
+        return item["steps"], int(item["version"])
+
+
 class FeaturesS3(Proof):
     program, store = "features_s3", stores.S3
     fix = "the read and the computation move into the loop"
@@ -175,6 +224,23 @@ class TeamMongoEngine(Proof):
         return self.module.Team.objects.get(name="t").score
 
 
+class SlipMongoEngine(Proof):
+    program, store = "slip_mongoengine", stores.MongoEngine
+    fix = '`objects(pk=..., status="new").update_one(...)`, and the count is checked'
+    asked = "two stamp one slip"
+    before, after = Outcome(("stamped", "bob")), Outcome(("stamped", "ann"), b="Stamped")
+
+    def setup(self) -> None:
+        self.slip = self.module.Slip().save().pk
+
+    def worker(self, number: int) -> Any:
+        return lambda: self.module.stamp(self.slip, NAMES[number])
+
+    def state(self) -> Any:
+        slip = self.module.Slip.objects.get(pk=self.slip)
+        return slip.status, slip.clerk
+
+
 class NotesMongo(Proof):
     program, store = "notes_mongo", stores.Mongo
     fix = "the version joins the filter, and the count is checked"
@@ -190,6 +256,23 @@ class NotesMongo(Proof):
     def state(self) -> Any:
         found = self.at.collection.find_one({"_id": "n"})
         return found["text"], found["version"]
+
+
+class RotaMongo(Proof):
+    program, store = "rota_mongo", stores.Mongo
+    fix = '`"$inc": {"rev": 1}`'
+    asked = "two assign a nurse, both on revision 1"
+    before, after = Outcome(("bob;", 1)), Outcome(("ann;", 2), b="Conflict")
+
+    def setup(self) -> None:
+        self.at.collection.insert_one({"_id": "r", "names": "", "rev": 1})
+
+    def worker(self, number: int) -> Any:
+        return lambda: self.module.assign(self.at.collection, "r", NAMES[number])
+
+    def state(self) -> Any:
+        found = self.at.collection.find_one({"_id": "r"})
+        return found["names"], found["rev"]
 
 
 class ScoreMongo(Proof):
@@ -267,3 +350,46 @@ class JournalRedis(Proof):
 
     def state(self) -> Any:
         return self.at.client().get("journal")
+
+
+class TriesRedis(Proof):
+    program, store = "tries_redis", stores.Redis
+    fix = "`incrby` and `expire`"
+    asked = "5 and 10 tries within a minute"
+    before, after = Outcome(("10", True)), Outcome(("15", True))
+
+    def worker(self, number: int) -> Any:
+        client = self.at.client()
+        return lambda: self.module.tried(client, "ann", AMOUNTS[number])
+
+    def state(self) -> Any:
+        client = self.at.client()
+        return client.get("ann"), 0 < client.ttl("ann") <= 60
+
+
+class ViewsMemcached(Proof):
+    program, store = "views_memcached", stores.Memcached
+    fix = "`add` and `incr`"
+    asked = "5 and 10 views, and none before"
+    before, after = Outcome(b"10"), Outcome(b"15")
+
+    def worker(self, number: int) -> Any:
+        client = self.at.client()
+        return lambda: self.module.view(client, "home", AMOUNTS[number])
+
+    def state(self) -> Any:
+        return self.at.client().get("home")
+
+
+class HitsDiskCache(Proof):
+    program, store = "hits_diskcache", stores.DiskCache
+    fix = "`incr`"
+    asked = "5 and 10 hits, and none before"
+    before, after = Outcome(10), Outcome(15)
+
+    def worker(self, number: int) -> Any:
+        cache = self.at.cache()
+        return lambda: self.module.hit(cache, "home", AMOUNTS[number])
+
+    def state(self) -> Any:
+        return self.at.cache().get("home")

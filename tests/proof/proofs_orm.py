@@ -294,3 +294,148 @@ class TicketSqlite(Proof):
 
 class TicketPostgres(TicketSqlite):
     store = stores.AlchemyPostgres
+
+
+class VoucherPeewee(Proof):
+    program, store = "voucher_peewee", stores.Peewee
+    fix = '`update(...).where(Voucher.state == "open")`, and the count is checked'
+    asked = "two redeem one voucher"
+    before, after = Outcome(("redeemed", "bob")), Outcome(("redeemed", "ann"), b="NotOpen")
+
+    def setup(self) -> None:
+        self.at.bind(self.module, self.module.Voucher)
+        self.module.Voucher.create(id=1)
+
+    def worker(self, number: int) -> Any:
+        return lambda: self.module.redeem(1, NAMES[number])
+
+    def state(self) -> Any:
+        voucher = self.module.Voucher.get_by_id(1)
+        return voucher.state, voucher.guest
+
+
+class CreditSqlite(Proof):
+    program, store = "credit_sqlalchemy", stores.AlchemySqlite
+    fix = "`Credit.left - amount`, `where(Credit.left >= amount)`, and the count is checked"
+    asked = "5 and 10 of 12 credits are spent"
+    before, after = Outcome(2), Outcome(7, b="TooFew")
+
+    def setup(self) -> None:
+        self.module.Base.metadata.create_all(self.at.engine)
+        session = self.at.session()
+        session.add(self.module.Credit(id=1, left=12))
+        session.commit()
+
+    def worker(self, number: int) -> Any:
+        session = self.at.session()
+        return lambda: self.module.spend(session, 1, AMOUNTS[number])
+
+    def state(self) -> Any:
+        return self.at.session().get(self.module.Credit, 1).left
+
+
+class CreditPostgres(CreditSqlite):
+    store = stores.AlchemyPostgres
+
+
+class DepositPostgres(Proof):
+    program, store = "deposit_sqlalchemy", stores.AlchemyPostgres
+    fix = "`with_for_update=True`: the new number is wanted"
+    asked = "5 and 10 are deposited, from 0, and the balance is told"
+    before, after = Outcome(10, "5", "10"), Outcome(15, "5", "15")
+    meets = False
+
+    def setup(self) -> None:
+        self.module.Base.metadata.create_all(self.at.engine)
+        session = self.at.session()
+        session.add(self.module.Account(id=1, balance=0))
+        session.commit()
+
+    def worker(self, number: int) -> Any:
+        session = self.at.session()
+        return lambda: self.module.deposit(session, 1, AMOUNTS[number])
+
+    def state(self) -> Any:
+        return self.at.session().get(self.module.Account, 1).balance
+
+
+class PursePostgres(Proof):
+    program, store = "purse_django", stores.DjangoPostgres
+    fix = "`select_for_update()`, as the project does elsewhere"
+    asked = "5 and 10 cents are put in, from 0"
+    before, after = Outcome(10), Outcome(15)
+    meets = False
+
+    def setup(self) -> None:
+        self.at.create(self.module.Purse)
+        self.module.Purse.objects.create(id=1)
+
+    def worker(self, number: int) -> Any:
+        return lambda: self.module.put_in(1, AMOUNTS[number])
+
+    def state(self) -> Any:
+        return self.module.Purse.objects.values_list("cents", flat=True).get()
+
+
+class SeatsSqlite(Proof):
+    program, store = "seats_core", stores.AlchemySqlite
+    fix = "`coaches.c.left - seats`, `where(coaches.c.left >= seats)`, and the count is checked"
+    asked = "5 and 10 of 12 seats are booked"
+    before, after = Outcome([(1, 2)]), Outcome([(1, 7)], b="Full")
+
+    def setup(self) -> None:
+        self.fill(self.module.coaches, id=1, left=12)
+
+    def fill(self, table: Any, **row: Any) -> None:
+        self.module.metadata.create_all(self.at.engine)
+        with self.at.engine.begin() as connection:
+            connection.execute(table.insert().values(**row))
+
+    def rows(self, table: Any) -> Any:
+        with self.at.engine.connect() as connection:
+            return [tuple(row) for row in connection.execute(table.select())]
+
+    def worker(self, number: int) -> Any:
+        connection = self.at.closing(self.at.engine.connect())
+        return lambda: self.module.book(connection, 1, AMOUNTS[number])
+
+    def state(self) -> Any:
+        return self.rows(self.module.coaches)
+
+
+class SeatsPostgres(SeatsSqlite):
+    store = stores.AlchemyPostgres
+
+
+class PageCorePostgres(SeatsSqlite):
+    program, store = "page_core", stores.AlchemyPostgres
+    fix = "`where(pages.c.version == row.version)`, and the count is checked"
+    asked = "two add a line, both to version 1"
+    before, after = Outcome([(1, "bob;", 1)]), Outcome([(1, "ann;", 2)], b="RuntimeError")
+
+    def setup(self) -> None:
+        self.fill(self.module.pages, id=1, body="", version=1)
+
+    def worker(self, number: int) -> Any:
+        connection = self.at.closing(self.at.engine.connect())
+        return lambda: self.module.add_line(connection, 1, NAMES[number])
+
+    def state(self) -> Any:
+        return self.rows(self.module.pages)
+
+
+class HoldCorePostgres(SeatsSqlite):
+    program, store = "hold_core", stores.AlchemyPostgres
+    fix = '`where(holds.c.state == "free")`, and the count is checked'
+    asked = "two hold one seat"
+    before, after = Outcome([(1, "held", "bob")]), Outcome([(1, "held", "ann")], b="Held")
+
+    def setup(self) -> None:
+        self.fill(self.module.holds, seat=1, state="free", guest="")
+
+    def worker(self, number: int) -> Any:
+        connection = self.at.closing(self.at.engine.connect())
+        return lambda: self.module.hold(connection, 1, NAMES[number])
+
+    def state(self) -> Any:
+        return self.rows(self.module.holds)

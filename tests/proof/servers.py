@@ -146,6 +146,19 @@ def redis() -> Iterator[int]:
             yield port
 
 
+@contextlib.contextmanager
+def memcached() -> Iterator[int]:
+    """A memcached; its port. Raises Missing."""
+    binary = shutil.which("memcached")
+    if binary is None:
+        raise Missing("no memcached on the PATH")
+    with tempfile.TemporaryDirectory(prefix="noclobber-memcached-") as text:
+        port = free_port()
+        user = ["-u", "nobody"] if os.name == "posix" and os.geteuid() == 0 else []
+        with running([binary, "-l", "127.0.0.1", "-p", str(port), "-U", "0", "-vv", *user], port, Path(text), "server listening", cwd=text):
+            yield port
+
+
 class Documents(http.server.BaseHTTPRequestHandler):
     """GET and PUT of documents with strong ETags and If-Match (RFC 9110 §13.1.1); POST of charges with Idempotency-Key.
 

@@ -409,3 +409,28 @@ class Redis(Store):
 
     def version(self) -> str:
         return f"Redis {self.client().info('server')['redis_version']}, redis-py {version_of('redis')}"
+
+
+class Memcached(Store):
+    label = "memcached"
+
+    def open(self) -> None:
+        library("pymemcache")
+        self.port = self.serve("memcached")
+        self.client().flush_all(noreply=False)
+
+    def client(self) -> Any:
+        return self.closing(library("pymemcache.client.base").Client(("127.0.0.1", self.port), default_noreply=False))
+
+    def version(self) -> str:
+        return f"memcached {self.client().version().decode()}, pymemcache {version_of('pymemcache')}"
+
+
+class DiskCache(Store):
+    label = "diskcache"
+
+    def cache(self) -> Any:
+        return self.closing(library("diskcache").Cache(str(self.folder / "cache")))
+
+    def version(self) -> str:
+        return f"diskcache {version_of('diskcache')}, SQLite {sqlite3.sqlite_version}"

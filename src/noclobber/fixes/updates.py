@@ -65,6 +65,25 @@ def expression(job: Job) -> Draft:
     return job.draft(f"let the store {'append to' if added is not None else 'add to'} `{field}`", reason)
 
 
+def raised_in_expression(job: Job, call: Any, name: str) -> None:
+    """`SET …, version = version + :one`, with the one among the values. Raises Refused where they are not written out."""
+    sheet = job.sheet
+    text, values = _given(job, call, "operators"), _given(job, call, "ExpressionAttributeValues")
+    if not isinstance(text, cst.SimpleString) or not isinstance(values, cst.Dict) or not values.elements or text.prefix or "\\" in text.value:
+        raise Refused("the update is not written out in the call")
+    plain = text.evaluated_value
+    clause = re.match(r"\s*SET\s+", plain)
+    known = _entries(values)
+    if clause is None or any(isinstance(node, cst.Dict) for node in known.values()):
+        raise Refused("the expression sets nothing, or its values have types of their own")
+    aliases = [alias for alias, node in _entries(_given(job, call, "ExpressionAttributeNames")).items() if isinstance(node, cst.SimpleString) and node.evaluated_value == name]
+    path = aliases[0] if aliases else name
+    bind = next(word for word in (":one", ":step", ":raised") if word not in known)
+    at = sheet.span(text)[0] + len(text.quote) + clause.end()
+    sheet.insert(at, f"{path} = {path} + {bind}, ")
+    sheet.insert(sheet.outer(values.elements[-1].value)[1], f", {sheet.quoted(bind)}: 1")
+
+
 def _given(job: Job, call: Any, what: str) -> Any:
     """The expression that is given for a parameter, by its name or by its role; None."""
     specs = [spec for spec in job.entry.specs if call is not None and isinstance(call.func, cst.Attribute) and spec.signature.last == call.func.attr.value]
