@@ -454,3 +454,63 @@ def test_help_shows_the_read_with_its_lock():
     (finding,) = engine.on_big_stack(work)
     assert finding.name == "orm-derived-save" and finding.fix is None
     assert finding.help.endswith("; here: `account = Account.objects.select_for_update().get(pk=pk)`")
+
+
+def test_versions_in_documents_are_raised():
+    check('''\
+import boto3
+from boto3.dynamodb.conditions import Attr
+from pymongo import MongoClient
+
+table = boto3.resource("dynamodb").Table("recipes")
+rotas = MongoClient().ward.rotas
+
+
+def assign(rota: str, nurse: str) -> bool:
+    doc = rotas.find_one({"_id": rota})
+    result = rotas.update_one({"_id": rota, "rev": doc["rev"]}, {"$set": {"names": doc["names"] + nurse}})
+    return result.matched_count == 1
+
+
+def tune(recipe: str, factor: int) -> None:
+    item = table.get_item(Key={"recipe": recipe})["Item"]
+    table.update_item(
+        Key={"recipe": recipe}, UpdateExpression="SET phases = :p", ConditionExpression=Attr("version").eq(item["version"]),
+        ExpressionAttributeValues={":p": [phase * factor for phase in item["phases"]]},
+    )
+''', '''\
+-     result = rotas.update_one({"_id": rota, "rev": doc["rev"]}, {"$set": {"names": doc["names"] + nurse}})
++     result = rotas.update_one({"_id": rota, "rev": doc["rev"]}, {"$set": {"names": doc["names"] + nurse}, "$inc": {"rev": 1}})
+-         Key={"recipe": recipe}, UpdateExpression="SET phases = :p", ConditionExpression=Attr("version").eq(item["version"]),
+-         ExpressionAttributeValues={":p": [phase * factor for phase in item["phases"]]},
++         Key={"recipe": recipe}, UpdateExpression="SET version = version + :one, phases = :p", ConditionExpression=Attr("version").eq(item["version"]),
++         ExpressionAttributeValues={":p": [phase * factor for phase in item["phases"]], ":one": 1},
+''')
+
+
+def test_a_patch_that_is_iterated_gives_what_was_sent():
+    check('''\
+from fastapi import FastAPI
+from pydantic import BaseModel
+from sqlalchemy.orm import Session
+
+from kennel.models import Dog
+
+app = FastAPI()
+
+
+class DogPatch(BaseModel):
+    name: str | None = None
+    diet: str | None = None
+
+
+@app.patch("/dogs/{dog_id}")
+def patch_dog(dog_id: int, patch: DogPatch, db: Session):
+    dog = db.get(Dog, dog_id)
+    for name, value in patch:
+        setattr(dog, name, value)
+    db.commit()
+''', '''\
+-     for name, value in patch:
++     for name, value in patch.model_dump(exclude_unset=True).items():
+''')

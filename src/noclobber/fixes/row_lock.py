@@ -64,13 +64,17 @@ def line(job: Job) -> str:
 
 def _reading(job: Job, rows: dict[str, str]) -> tuple[Any, str]:
     """(the call that reads the row, what is added to it)."""
-    sheet = job.sheet
-    outer = sheet.around(job.claim.read.site.at, cst.Call)
-    for node in walk(outer) if outer is not None else ():
+    node = job.sheet.around(job.claim.read.site.at, cst.Call)
+    while node is not None:  # down the chain: `(await db.execute(…)).scalar_one()`
         if isinstance(node, cst.Call):
-            name = (node.func.attr if isinstance(node.func, cst.Attribute) else node.func)
+            name = node.func.attr if isinstance(node.func, cst.Attribute) else node.func
             if isinstance(name, cst.Name) and name.value in rows:
                 return node, rows[name.value]
+            node = node.func
+        elif isinstance(node, cst.Attribute):
+            node = node.value
+        else:
+            node = node.expression if isinstance(node, cst.Await) else None
     return None, ""
 
 
