@@ -5,7 +5,7 @@ from typing import Any, Optional, Sequence
 
 import libcst as cst
 
-from noclobber.trace.models import Models
+from noclobber.trace.models import declared_keys
 
 from .edits import Refused, Spot
 from .follow import exclusive, mentions
@@ -17,7 +17,7 @@ REASON = "where somebody else was quicker nothing is written, and the function l
 
 def key_of(job: Job) -> str:
     """The column of the row's primary key. Raises Refused where it is not known, or is several."""
-    keys = Models.keys_of(job.write.model) or {job.setting("default_key")}
+    keys = declared_keys(job.write.model) or {job.setting("implicit_key") if job.write.model is not None else None}
     found = [key for key in keys if key]
     if len(found) != 1:
         raise Refused("the primary key of the row is not known")

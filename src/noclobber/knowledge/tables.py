@@ -381,7 +381,6 @@ TABLES: dict[str, Table] = {
             unit_statement=Field("list", "fix: the lines of a statement that tests and writes a row in place of changes that a flush would write (`{session}.execute(`, …; a tab is one step of indentation)"),
             unit_count=Field("str", "fix: where its result has the count of the rows (`.rowcount`)"),
             value_form=Field("str", "fix: how one new value is given in `update_where` (`set__{name}={value}`); else `{name}={value}`"),
-            default_key=Field("str", "fix: the name of the primary key where the class declares none (`id`)"),
             null_tests=Field("list", "fix: how a column is tested for NULL, and for something else (`{column}.is_(None)`)"),
             membership=Field("str", "fix: how a column is tested for being one of several values (`{column}.in_({values})`)"),
             get_or_create=Field("list", "fix: the call that looks and creates, by the one that creates (`create -> get_or_create`)"),

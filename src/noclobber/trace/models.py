@@ -146,15 +146,10 @@ class Models:
 
     def keys_of(self, cls: Any) -> frozenset:
         """Columns of the primary key that the class or a base declares, else the one that its ORM gives it; none where it is not known."""
-        found: set = set()
-        for base in cls.mro() if cls is not None else ():
-            for name in base.info.assigns:
-                call = base.field_call(name)
-                if call is not None and (call[2].get("primary_key") == "True" or any("primary_key=True" in text for text in (*call[1], *call[2].values()))):
-                    found.add(name)
+        found = declared_keys(cls)
         entry = self.orm_of_class(cls) if cls is not None and not found else None
         implicit = entry.fields.get("implicit_key") if entry is not None else None
-        return frozenset((implicit,)) if implicit else frozenset(found)
+        return frozenset((implicit,)) if implicit else found
 
     def unique_bodies(self, entry: Any) -> tuple:
         """Names in a class body that declare unique constraints; of every ORM for a class whose base was not found."""
@@ -479,3 +474,14 @@ class Models:
 
 def packages_of(entry: Any) -> frozenset:
     return frozenset(base.split(".")[0] for base in entry.fields.get("base", ()) or () if not base.startswith(("*", "db.")))
+
+
+def declared_keys(cls: Any) -> frozenset:
+    """Columns of the primary key that the class or a base declares."""
+    found: set = set()
+    for base in cls.mro() if cls is not None else ():
+        for name in base.info.assigns:
+            call = base.field_call(name)
+            if call is not None and (call[2].get("primary_key") == "True" or any("primary_key=True" in text for text in (*call[1], *call[2].values()))):
+                found.add(name)
+    return frozenset(found)
