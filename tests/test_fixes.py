@@ -564,7 +564,7 @@ def rewrite(conn: sqlite3.Connection, page: int, body: str, seen: int) -> bool:
 -         conn.execute("UPDATE pages SET body = ?, version = version + 1 WHERE id = ?", (body, page))
 +         result = conn.execute("UPDATE pages SET body = ?, version = version + 1 WHERE id = ? AND version = ?", (body, page, seen))
 +         if result.rowcount != 1:
-+             raise RuntimeError("pages is no longer in the state that was tested")
++             return False
 ''')
 
 
