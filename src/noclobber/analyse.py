@@ -476,6 +476,13 @@ class _Run:
                     break
         return found
 
+    def locks_elsewhere(self, claim: Any) -> bool:
+        """Do most of the other writers that guard the field lock its row?"""
+        from noclobber.trace.questions.census import BLIND, LOCKED
+
+        ways = [way for _, _, way in self.writers(claim) if way != BLIND]
+        return ways.count(LOCKED) * 2 > len(ways)
+
     def finding(self, claim: Any, census: str = "") -> Finding:
         from noclobber.trace.positions import source_text, statement_lines
 

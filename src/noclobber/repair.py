@@ -81,14 +81,7 @@ class _Bench:
         own = load(finding.name)
         if finding.name not in LOCKED:
             return [own]
-        return [row_lock.lock_as_elsewhere, own] if self.is_locked_elsewhere(claim) else [own, row_lock.lock]
-
-    def is_locked_elsewhere(self, claim: Any) -> bool:
-        """Do most of the other writers that guard the field lock its row?"""
-        from noclobber.trace.questions.census import BLIND, LOCKED
-
-        ways = [way for _, _, way in self.run.writers(claim) if way != BLIND]
-        return ways.count(LOCKED) * 2 > len(ways)
+        return [row_lock.lock_as_elsewhere, own] if self.run.locks_elsewhere(claim) else [own, row_lock.lock]
 
     @staticmethod
     def is_helped(finding: Finding) -> bool:
