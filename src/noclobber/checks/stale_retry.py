@@ -3,11 +3,17 @@ from __future__ import annotations
 
 from typing import Iterator
 
-from noclobber.trace.events import Trace
+from noclobber.trace.events import Event, Loop, Trace, Write
 from noclobber.trace.questions.claims import Claim, Mark
 from noclobber.trace.questions.conflicts import stale_part
 from noclobber.trace.questions.guards import anchor
 from noclobber.trace.questions.retries import policy_place
+
+
+def _sent_by(trace: Trace, loop: Loop, write: Write) -> Event:
+    """The event whose line sends it again: of a unit of work the first change inside the loop, else the write."""
+    changes = [trace.events[n] for n, _ in write.changes] if write.unit else []
+    return min((change for change in changes if loop.n in change.ctx.loops), key=lambda change: change.n, default=write)
 
 
 def check(trace: Trace) -> Iterator[Claim]:
@@ -25,7 +31,7 @@ def check(trace: Trace) -> Iterator[Claim]:
             what, read, why = stale
             label = write.record.label
             yield Claim(
-                "stale-retry", loop.site if loop.how == "recursion" else anchor(write, loop), write,
+                "stale-retry", loop.site if loop.how == "recursion" else anchor(_sent_by(trace, loop, write), loop), write,
                 f"after a conflict on `{label}` the same {what} is sent again: {why}",
                 related=[*([Mark("read", read.site, "read once, before the conflict")] if read is not None else []), Mark("loop", loop.site, "comes back here after a conflict"),
                          Mark("write", write.site, "sent again unchanged")],

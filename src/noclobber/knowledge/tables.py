@@ -174,6 +174,8 @@ _OUTCOME: dict[str, Field] = {
         inline=True,
     ),
     "locks": Field("bool", "the call locks the row it reads before it writes", inline=True),
+    "unversioned": Field("bool", "the version that the ORM keeps is not asked for by this call", inline=True),
+    "spares": Field("bool", "on a chain: an INSERT then leaves alone the row that is there", inline=True),
     "filter": Field("str", "`chain`: the predicate stands in earlier links of the chain", ("chain",), inline=True),
     "always_conditional": Field("bool", "every such write carries a precondition"),
     "per_item": Field("bool", "the call handles many records and reports each refusal in its result"),
@@ -186,7 +188,7 @@ _OUTCOME: dict[str, Field] = {
     ),
     "kinds": Field("list", "triage kinds, when the list's own do not fit", TRIAGE_KINDS, inline=True),
     "result": Field("list", "on lock: how a refused acquire shows", inline=True),
-    "unless": Field("list", "call shapes to which the entry does not apply", inline=True),
+    "unless": Field("list", "call shapes to which the entry does not apply: `retries missing`, `max_retries 0`", inline=True),
 }
 
 
@@ -213,6 +215,8 @@ _READ_HINTS = (
     "needs",
     "writes",
     "locks",
+    "unversioned",
+    "spares",
     "filter",
     "atomic_values",
     "kinds",
@@ -367,6 +371,8 @@ TABLES: dict[str, Table] = {
                 "bool", "the load may return an object that is loaded already, without asking the database", inline=True
             ),
             optimistic=Field("str", "the ORM itself checks old values", ("read attributes",)),
+            unchecked=Field("list", "words in the declaration of an attribute whose old value it does not check (`volatile=True`), and types of such (`float`)"),
+            generators=Field("bool", "a generator over a model class is a query (`select(p for p in Part if p.stock > 0)`)"),
             lookup_separator=Field("str", "between a field and its lookup in keyword filters (`__`)"),
             save_help=Field("str", "one help line: how only the changed columns are written (`{fields}`)"),
             column=Field("str", "fix: the expression that stands for a column of the row in an assignment (`F({quoted})`, `{model}.{name}`)"),
@@ -387,6 +393,7 @@ TABLES: dict[str, Table] = {
             saved_anyway=Field("list", "fix: keyword and value of a field's constructor that make every save change it (`auto_now=True`)"),
             lock_help=Field("str", "one help line: how the row is held from its load to its save in this library"),
             class_queries=Field("bool", "queries begin on the model class itself (`Model.get(…)`, `Model.select()`)"),
+            request_transactions=Field("bool", "a setting of its framework may open a transaction around each request"),
             subscript=Field("str", "`Model[key]` loads a row", ("read",)),
             awaitable=Field("bool", "a query is run by awaiting it"),
             embedded=Field("bool", "attributes of attributes belong to the same document"),
@@ -407,6 +414,7 @@ TABLES: dict[str, Table] = {
             language=Field("str", "switches an expression engine on for `run`", ("sql",)),
             dialect=Field("str", "SQL dialect by sqlglot's name"),
             replays=Field("str", "what a decorator or `with` repeats", ("function", "with")),
+            isolation=Field("str", "the level that a transaction begun here runs at", inline=True),
             last_writer_wins=Field("bool", "declared: the last writer wins, nothing here is reported"),
         ),
     ),
@@ -426,6 +434,7 @@ TABLES: dict[str, Table] = {
         fields=_fields(
             "on",
             "filter",
+            "spares",
             "noop_on",
             "refreshes",
             "requires",

@@ -48,6 +48,7 @@ class Builders:
                 sets.append(("?", self.values.replace(value, origins=value.origins | self.deep(state, value))))
             else:
                 sets.append((name, self.flat(state, value)))
+        sets = sets or [(name, value) for name, value in query.sets if name not in names]  # `on_conflict_replace()`: all that the INSERT has
         filters = tuple((name, "=", proposed[name]) for name in names if name in proposed)
         for _, value in bound.by_role.get("filter", ()):
             filters += tuple(self._predicate(value))

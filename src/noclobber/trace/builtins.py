@@ -205,7 +205,8 @@ def _getattr(walker: Any, args: Any, node: Any, state: State) -> Value:
         value = walker.attribute(given[0], name, node, state)
         return value if len(given) == 2 else walker.defaulted(value, given[2])
     named = walker.dynamic_field(given[0], given[1])
-    return walker.values.make(frozenset(o.at("[*]") for o in given[0].origins) | named, same=named)
+    dumps = frozenset(o for o in given[1].origins if o.kind == "dump")
+    return walker.values.make(frozenset(o.at("[*]") for o in given[0].origins) | named | dumps, same=named)
 
 
 def _setattr(walker: Any, args: Any, node: Any, state: State) -> Value:

@@ -278,6 +278,10 @@ class Calls:
 
     def plain_method(self, receiver: Value, name: str, args: Arguments, node: Any, state: State) -> Value:
         """A method of a container, a text or something unknown: gives back what went in, may change the receiver only."""
+        if name in _FOLDING and not args.all() and receiver.same and receiver.shape is None:
+            # `email.lower()` twice is the same text twice.
+            own = Origin("opaque", self.object_id_of(("folded", name, receiver.same)))
+            return self.altered(receiver, self.values.make(frozenset((own, *(o if o.kind == "read" else o.at("()") for o in receiver.origins))), same=frozenset((own,)), name=name))
         if name in _CUTTING and (args.positional or name in ("lower", "upper", "casefold")) and receiver.shape is None:
             return self.altered(receiver, self.unresolved(name, receiver, args, node, state, method=True))
         builtin = self.container_method(receiver, name, args, node, state) if name != "get" or not self.keeps_records(receiver, state) else None
@@ -689,6 +693,7 @@ class Calls:
             if not layers:
                 return None
             self.undecorated[mark] = run
+            outermost = self.site(layers[0])  # it stands in the file of the function, not in that of its caller
             value = self.values.origin(Origin("opaque", ("function", id(definition))), ref=("undecorated", mark))
             for decorator in reversed(layers):
                 given = Arguments()
@@ -706,7 +711,7 @@ class Calls:
             if oid not in state.heap:
                 state.put(oid, obj)
         self.active.append(mark)
-        self.decorating.append(self.site(layers[0]))
+        self.decorating.append(outermost)
         try:
             return self.call_value(value, args, node, state)
         finally:
@@ -940,7 +945,9 @@ class Calls:
         origins.discard(UNKNOWN)
         loops = tuple(region.id for region in self.regions)
         self.note_accessor(name, own, receiver, args, node, state, method)
-        self.trace.made[own.n] = loops, any(o.kind in ("read", "param") and o.path for o in origins) or any(o.kind == "read" for o in origins)
+        # An object that holds what it is given (`ReplaceOptions(cas=cas)`) is as old as that; a function of a bare key (`fetch(key)`) may ask somebody.
+        holds = name[:1].isupper() and any(o.kind == "param" for o in origins)
+        self.trace.made[own.n] = loops, holds or any(o.kind in ("read", "param") and o.path for o in origins) or any(o.kind == "read" for o in origins)
         if loops and not quiet:
             for value in (receiver, *given) if method else given:
                 for o in value.same:
@@ -1025,6 +1032,8 @@ class Calls:
             inner.keywords = [(k[2:-2], Argument(v, k[2:-2])) for k, v in items.items() if k.startswith(("['", '["'))]
         elif bundle is None:
             inner.keywords = [(k, a) for k, a in args.keywords if a.value is not func]
+        if func.ref[0] == "function" and func.ref[2] is None and func.ref[1].cls is None and func.ref[1].info.params[:1] == ("self",):
+            func = self.values.replace(func, ref=("function", func.ref[1], self.values.origin(Origin("param", "self"), name="self")))  # a bound task is given itself
         later = state.copy()
         later.freed |= later.held
         later.held = NOTHING
@@ -1184,6 +1193,7 @@ _TEXT_METHODS = frozenset(("strip", "lstrip", "rstrip", "lower", "upper", "repla
                            "split", "rsplit", "splitlines", "partition", "rpartition", "startswith", "endswith", "zfill", "format_map"))
 #: Methods of a text that give back something else than the text.
 _CUTTING = frozenset(("strip", "lstrip", "rstrip", "replace", "removeprefix", "removesuffix", "split", "rsplit", "partition", "rpartition", "lower", "upper", "casefold"))
+_FOLDING = frozenset(("lower", "upper", "casefold"))
 _FOLDABLE = frozenset(("strip", "lstrip", "rstrip", "lower", "upper", "replace", "removeprefix", "removesuffix"))
 _SAME_METHODS = frozenset(("strip", "encode", "decode", "tolist", "as_tuple"))
 _RECEIVER_FLAGS = frozenset(("private", "sqlite", "serializable", "repeatable", "autocommit", "locked"))

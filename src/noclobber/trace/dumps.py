@@ -10,6 +10,7 @@ from .values import Origin, Value
 
 _METHODS = frozenset(("model_dump", "dict"))
 _EXCLUDING = frozenset(("exclude_unset", "exclude_none", "exclude_defaults", "include"))
+_FIELD_TABLES = frozenset(("model_fields", "__fields__", "__annotations__"))
 _MODEL_BASES = ("pydantic.", "sqlmodel.", "ninja.", "msgspec.")
 
 
@@ -69,12 +70,35 @@ class Dumps:
 
     def dump_iteration(self, iterable: Value, node: Any, state: State) -> Optional[Value]:
         """`for name, value in patch:` goes over every field of the model."""
+        named = self.field_names(iterable, node, state) if isinstance(node, ir.For) else None
+        if named is not None:
+            return named
         known, optional, label = self.patch_class(iterable)
         if not known or optional is False or not isinstance(node, ir.For) or not isinstance(node.target, (ir.TupleX, ir.ListX)) or len(node.target.items) != 2:
             return None
         value = self.dumped(iterable, label, optional, node.iter, state)
         key = self.values.make(iterable.origins)
         return self.container(node, "tuple", state, {"[0]": key, "[1]": value}, None, "dumppair")
+
+    def field_names(self, iterable: Value, node: Any, state: State) -> Optional[Value]:
+        """`for field in Patch.model_fields:` goes over the names of every field, set or not; None: it does not."""
+        walked = node.iter
+        if isinstance(walked, ir.Call) and not walked.args and isinstance(walked.func, ir.Attr) and walked.func.name in ("keys", "items"):
+            walked = walked.func.value
+        if not isinstance(walked, ir.Attr) or walked.name not in _FIELD_TABLES:
+            return None
+        owner = self.eval(walked.value, state)
+        if owner.ref is not None and owner.ref[0] == "class":
+            owner = self.values.make(owner.origins, typ=owner.ref[1].type_name)
+        elif owner.dotted:
+            owner = self.values.make(owner.origins, typ=owner.dotted)
+        known, optional, label = self.patch_class(owner)
+        if not known or optional is False:
+            return None
+        name = self.dumped(owner, label, optional, node.iter, state)
+        if isinstance(node.target, (ir.TupleX, ir.ListX)) and len(node.target.items) == 2:
+            return self.container(node, "tuple", state, {"[0]": name, "[1]": self.values.make(owner.origins)}, None, "dumppair")
+        return name
 
     def dump_of_whole(self, value: Value, node: Any, state: State) -> Optional[Value]:
         """`vars(patch)`, `sqlmodel_update(patch)`."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 from typing import Any, Optional
 
 from . import ir
-from .events import Change
+from .events import Change, Test
 from .objects import Dead, Obj, State, deep_origins, join_states, parts
 from .values import CONST, EXCEPT, NOT, NOTHING, SERVER, UNKNOWN, Lit, Origin, Template, Value, reads_of, words_in
 
@@ -519,6 +519,8 @@ class Evaluator:
             return self.percent_format(left, right, state)
         if op == "-" and left.objs and self.words_among(right, state):
             return self.without(left, self.words_among(right, state), node, state)
+        if op == "-" and right.objs and any(o.kind == "read" for o in right.origins) and self._is_list(right, state):
+            return self.difference(left, right, node, state)
         if op == "|" and (left.objs or right.objs):
             return self.merged(left, right, node, state)
         if op == "+" and (left.objs or right.objs) and (self.known_items(left, state) is not None or self.known_items(right, state) is not None
@@ -541,6 +543,14 @@ class Evaluator:
                 pass
         steps = frozenset(o for o in incr if o.kind != "const")
         return self.values.make(origins, incr=steps, flags=_MINUS if steps and op == "-" else NOTHING)
+
+    def difference(self, left: Value, right: Value, node: Any, state: State) -> Value:
+        """`wanted - known`, two sets: the members of the first that are not in the second."""
+        member = self.member(left, state)
+        number = self.event(Test, node, state, "minus", left=member, op="not in", right=right).n
+        result = self.container(node, "list", state, {}, member, "minus")
+        self.note_sifted(result, self.sifted_by(left) | {Origin("test", number, ("yes",))})
+        return self.values.replace(result, origins=(result.origins | left.origins | right.origins) - {CONST} or result.origins)
 
     @staticmethod
     def _is_list(value: Value, state: State) -> bool:
@@ -732,6 +742,7 @@ class Evaluator:
         saved = dict(state.env)
         inner = state
         over: list = []
+        passed: frozenset = NOTHING
         each = self.members_one_by_one(node, state)
         if each is not None:
             fields = {}
@@ -740,13 +751,19 @@ class Evaluator:
                 fields[f"[{place}]"] = self.eval(node.elt, inner)
             self._drop_names(state, saved)
             return self.container(node, "list", state, fields, None)
+        asked = self.generated_query(node, state) if node.kind == "gen" else None
+        if asked is not None:
+            self._drop_names(state, saved)
+            return asked
         for gen in node.generators:
             iterable = self.eval(gen.iter, inner)
             over.append(iterable)
             element, _ = self.element_of(iterable, gen, inner)
             self.assign(gen.target, element, inner, node)
+            passed |= self.sifted_by(iterable)
             for test in gen.ifs:
-                self.eval(test, inner)
+                number = self.note_test(self.eval(test, inner), test, inner)
+                passed |= {Origin("test", number, ("yes",))} if number is not None else NOTHING
         elt = self.eval(node.elt, inner)
         value = self.eval(node.value, inner) if node.value is not None else None
         fields: dict = {}
@@ -760,12 +777,23 @@ class Evaluator:
         elem = value if value is not None else elt
         self._drop_names(state, saved)
         result = self.container(node, "dict" if node.kind == "dict" else "list", state, fields, elem)
+        self.note_sifted(result, passed)
         origins = result.origins
         filtered = any(gen.ifs for gen in node.generators)
         for iterable in over:
             # Which members are there depends on what was iterated (`[r for r in rows if …]`).
             origins |= frozenset(o for o in iterable.origins if o.kind != "dump") if filtered else iterable.origins
         return self.values.replace(result, origins=origins - {CONST} or origins)
+
+    def note_sifted(self, result: Value, passed: frozenset) -> None:
+        """Only what has passed these tests is in the list (`[n for n in names if n not in known]`)."""
+        for oid in result.objs if passed else ():
+            self.sifted[oid] = passed
+
+    def sifted_by(self, value: Value) -> frozenset:
+        """The tests that every member of a list has passed."""
+        known = [self.sifted.get(oid, NOTHING) for oid in value.objs]
+        return frozenset.intersection(*known) if known else NOTHING
 
     def members_one_by_one(self, node: Any, state: State) -> Optional[list]:
         """`[table.c[name] == value for name, value in match.items()]` over a mapping all of whose entries are known: the pairs; else None."""

@@ -104,7 +104,8 @@ class Event:
 class Read(Event):
     """columns: names of the selected columns in order (or None); lock: the row lock it took, or None; many: several rows; listed: all rows of its result were fetched;
     cached: the answer may come from an identity map or cache and not see the winner; snapshot: it sees what the first read of its transaction saw; session: Value of the session asked, or None;
-    outside: it asks for a row lock where no transaction is seen ('autocommit': the connection commits each statement; 'none'; '' = there is one);
+    outside: it asks for a row lock where no transaction is seen ('autocommit': the connection commits each statement; 'request': in a handler of requests there is none
+    either; 'none': there, a setting may have opened one; '' = there is one);
     filters: ((column, operator, Value), …) that every row it gives fulfils; sources: for each of `columns` the columns that it is computed from;
     preconditions: it answers only while the record is still that version;
     aggregate: a count, sum, maximum of rows; partial: only some columns were loaded; open_filter: it is narrowed by something that could not be read;
@@ -235,6 +236,10 @@ class LockEvent(Event):
 
     def describe(self) -> str:
         return repr(self.lock)
+
+
+#: Behind a test's branch in `Context.control`: one of several tests has led here, this one or another.
+SOME = "some"
 
 
 class Test(Event):

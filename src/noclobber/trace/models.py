@@ -4,15 +4,19 @@ from __future__ import annotations
 
 from typing import Any, Optional
 
+from noclobber.knowledge.signatures import Bound
+
+from . import ir
 from .events import Precondition, Read
 from .objects import Obj, State
 from .uniques import makes_itself, unique_groups
 from .values import NOTHING, SERVER, Origin, Query, Value
 
 _BEGINNING = frozenset(("filter", "lock", "load", "many", "scalar", "check_exists", "set_write", "create", "upsert", "result", "persist", "chain"))
-_VERBS = frozenset(("select", "update", "delete", "insert"))
+_ASKED_BY_NAME = frozenset(("filter", "exclude", "create", "get_or_create", "get"))
+_VERBS = frozenset(("select", "update", "delete", "insert", "upsert"))
 #: Names that only an ORM's models have: no import of the ORM is asked for.
-_TELLING = frozenset(("get_or_none", "get_by_id", "select", "find_one", "find_many", "get_or_create", "update_or_create", "bulk_create"))
+_TELLING = frozenset(("get_or_none", "get_by_id", "select", "find_one", "find_many", "get_or_create", "update_or_create", "bulk_create", "set_by_id", "delete_by_id", "insert_many", "replace_many"))
 _PLAIN_TYPES = frozenset(("str", "bytes", "list", "List", "dict", "Dict", "set", "Set", "tuple", "Tuple", "bool", "Sequence", "Mapping", "UUID"))
 
 
@@ -228,11 +232,30 @@ class Models:
                 continue
             if name in ("get", "first", "last", "count", "update", "create") and self.plain_field(owner, obj.parent[1]):
                 continue
-            entity = self.values.make(receiver.origins, same=receiver.same, name=obj.parent[1], ref=("relation", obj.parent[1]))
             key = self.values.origin(owner.origin, objs=frozenset((obj.parent[0],))) if owner.origin is not None else self.values.unknown
-            query = Query((entry.kind, entry.id), "select", (entity,), filters=(("@owner", "=", key),), flags=frozenset(("related",)))
-            return self.query_method(self.values.make(receiver.origins, query=query, flags=receiver.flags & frozenset(("sqlite", "serializable", "autocommit")), name=obj.parent[1]),
-                                     name, args, node, state)
+            return self.related_rows(entry, receiver, obj.parent[1], key, name, args, node, state)
+        return self.guessed_rows(receiver, name, args, node, state)
+
+    def related_rows(self, entry: Any, receiver: Value, relation: str, key: Value, name: str, args: Any, node: Any, state: State) -> Value:
+        """The method of a query of the rows that belong to the row `key`."""
+        entity = self.values.make(receiver.origins, same=receiver.same, name=relation, ref=("relation", relation))
+        query = Query((entry.kind, entry.id), "select", (entity,), filters=(("@owner", "=", key),), flags=frozenset(("related",)))
+        begin = self.values.make(receiver.origins, query=query, flags=receiver.flags & frozenset(("sqlite", "serializable", "autocommit")), name=relation)
+        return self.query_method(begin, name, args, node, state)
+
+    def guessed_rows(self, receiver: Value, name: str, args: Any, node: Any, state: State) -> Optional[Value]:
+        """`donor.donations.filter(year=2024)` of a row whose class is not known, in a file that imports the ORM: only its managers are asked by name."""
+        if name not in _ASKED_BY_NAME or receiver.typ or len(receiver.same) != 1 or not _by_name_only(args):
+            return None
+        (origin,) = receiver.same
+        relation = str(origin.path[-1]) if origin.path else ""
+        if origin.kind not in ("param", "opaque", "read") or not relation.isidentifier() or relation != receiver.name or not _many_by_name(relation):
+            return None
+        imported = self.ask.imported_packages(self.frames[-1].scope.module)
+        for entry in self.vocabulary.entries("orm"):
+            if entry.fields.get("related_managers") and entry.fields.get("manager") and packages_of(entry) & imported:
+                owner = self.values.origin(origin._replace(path=origin.path[:-1]))
+                return self.related_rows(entry, receiver, relation, owner, name, args, node, state)
         return None
 
     def entry_of_owner(self, owner: Obj) -> Any:
@@ -248,7 +271,7 @@ class Models:
         cls = self.model_class(owner)
         if cls is not None and self.is_relation_field(cls, name) is not None:
             return True  # a declared column, or the one-side of a relation
-        return not (name.endswith(("s", "_set", "_all")) and not name.endswith(("settings", "ss", "status", "options", "params", "attrs", "attributes", "kwargs", "details", "args", "tags", "extras", "properties")))
+        return not _many_by_name(name)
 
     def row_of_view(self, receiver: Value, name: str, args: Any, node: Any, state: State) -> Optional[Value]:
         """`self.get_object()` of a view: one row of what its get_queryset() gives, or of its `queryset`."""
@@ -291,11 +314,14 @@ class Models:
                 continue
             named = any(base.split(".")[0] in packages for base in entry.fields.get("base", ()) or () if not base.startswith(("*", "db.")))
             modular = entry in self.vocabulary.listed("model_modules", module)
-            shaped = modular and (name in _TELLING or any(a.value.ref is not None and a.value.ref[0] == "pred" for a in args.positional))
+            shaped = modular and (name in _TELLING or any(a.value.ref is not None and a.value.ref[0] == "pred" for a in args.positional)
+                                  or _by_name_only(args) and any(s.op == "result" and s.signature.returns in _VERBS for s in specs))
             if module.split(".")[0] in packages_of(entry):
                 continue  # a class of the ORM itself
-            rank = (named and modular, named, shaped)
-            if any(rank[:1] + rank[2:]) and (best is None or rank > best[0]):
+            # In a coroutine a class that is asked by name (`await User.get(id=1)`) is one whose queries are awaited.
+            awaited = modular and bool(entry.fields.get("awaitable")) and self.frames[-1].scope.info.is_async
+            rank = (named and modular, named, shaped or awaited and _by_name_only(args), awaited)
+            if any((rank[0], rank[2])) and (best is None or rank > best[0]):
                 best = rank, entry
         if best is None:
             return None
@@ -329,7 +355,10 @@ class Models:
             verb = spec.signature.returns
             if verb not in _VERBS:
                 return None
-            return self.q_values(spec, None, self.values.replace(begin, query=query._replace(verb=verb)), args, node, state) if verb != "select" else begin
+            if verb == "select":
+                return begin
+            proposed = self.q_values(spec, None, self.values.replace(begin, query=query._replace(verb="insert" if verb == "upsert" else verb)), args, node, state)
+            return self.q_conflict(spec, Bound(), proposed, args, node, state) if verb == "upsert" else proposed  # `Model.replace(…)`
         return None
 
     def q_execute(self, spec: Any, bound: Any, receiver: Value, args: Any, node: Any, state: State) -> Value:
@@ -337,7 +366,7 @@ class Models:
         verb = receiver.query.verb
         if verb == "select":
             return self.select_rows(receiver, "many", node, state, spec)
-        return self.query_write(receiver, {"update": "update", "delete": "delete", "insert": "create"}.get(verb, "update"), spec, node, state)
+        return self.query_write(receiver, {"update": "update", "delete": "delete", "insert": "create", "upsert": "upsert"}.get(verb, "update"), spec, node, state)
 
     def model_subscript(self, base: Value, index: Value, node: Any, state: State) -> Optional[Value]:
         """`Model[key]` loads a row."""
@@ -350,16 +379,38 @@ class Models:
         query = Query((entry.kind, entry.id), "select", (base,), filters=(("pk", "=", self.flat(state, index)),))
         return self.select_rows(self.values.make(base.origins, query=query), "one", node, state)
 
+    def generated_query(self, node: Any, state: State) -> Optional[Value]:
+        """`p for p in Part if p.name == name`, of an ORM to which such a generator is a query; None: it is none."""
+        first = node.generators[0]
+        if len(node.generators) != 1 or not isinstance(first.iter, (ir.Name, ir.Attr)):
+            return None
+        table = self.eval(first.iter, state)
+        entry = self.entry_with("generators", table) if table.ref is not None and table.ref[0] in ("class", "dotted") else None
+        if entry is None:
+            return None
+        self.assign(first.target, table, state, node)
+        filters: list = []
+        for test in first.ifs:
+            filters += self._predicate(self.eval(test, state))
+        asked = self.eval(node.elt, state)
+        entity = asked if asked.ref is not None and asked.ref[0] == "column" else table
+        flags = frozenset(("open",)) if any(column == "" for column, _, _ in filters) else NOTHING
+        return self.values.make(table.origins | self._union(value for _, _, value in filters), query=Query((entry.kind, entry.id), "select", (entity,), filters=tuple(filters), flags=flags))
+
     def subscript_entry(self, base: Value) -> Any:
+        return self.entry_with("subscript", base)
+
+    def entry_with(self, field: str, base: Value) -> Any:
+        """The ORM of a model class, where its entry has that field."""
         if base.ref[0] == "class":
             entry = self.orm_of_class(base.ref[1])
-            return entry if entry is not None and entry.fields.get("subscript") else None
+            return entry if entry is not None and entry.fields.get(field) else None
         module, _, last = base.ref[1].rpartition(".")
         if not module or not last[:1].isupper() or last.isupper() and len(last) > 1:
             return None
         packages = self.ask.imported_packages(self.frames[-1].scope.module)
         for entry in self.vocabulary.listed("model_modules", module):
-            if entry.kind == "orm" and entry.fields.get("subscript") and packages & packages_of(entry):
+            if entry.kind == "orm" and entry.fields.get(field) and packages & packages_of(entry):
                 return entry
         return None
 
@@ -383,6 +434,10 @@ class Models:
                                         bound=bound, extra=("persist", oid))
         return targets[0]
 
+    def op_assign_function(self, spec: Any, bound: Any, receiver: Optional[Value], args: Any, node: Any, state: State, doubt: str) -> Optional[Value]:
+        """`Set({Model.n: 1})`, handed to an update: the mapping that it is given."""
+        return bound.first("fields") if receiver is None else None
+
     def object_assign(self, oid: int, spec: Any, args: Any, node: Any, state: State) -> None:
         """`obj.set(n=1)`, `obj.update_from_dict(data)`: attributes of the object change."""
         this = self.values.make(NOTHING, objs=frozenset((oid,)))
@@ -402,7 +457,7 @@ class Models:
         columns = self.set_columns(entry, args, state)
         record = self.object_record(oid, obj, entry, state)
         payload = self.values.derived([v for _, v in columns] or [self.values.const(None)])
-        versioned = self.version_guard(obj)
+        versioned = self.version_guard(obj) and not spec.get("unversioned")
         preconditions = self.preconditions_of(spec, bound, None, state)
         if versioned and not preconditions:
             preconditions = (Precondition("witness", "version column", self.values.unknown),)
@@ -456,10 +511,19 @@ class Models:
             return []
         return [(item.ref[1], self.flat(state, item.ref[2])) if item.ref[0] == "assignment" else (item.ref[1], self.values.make(item.origins | {SERVER})) for item in known]
 
-    def optimistic_guard(self, entry: Any, changes: Any, state: State) -> bool:
+    def left_unchecked(self, entry: Any, cls: Any, name: str) -> bool:
+        """Does the declaration of an attribute say that its old value is not compared?"""
+        call = cls.field_call(name) if cls is not None else None
+        words = {*call[1], *(f"{key}={value}" for key, value in call[2].items())} if call is not None else set()
+        return not words.isdisjoint(entry.fields.get("unchecked") or ())
+
+    def optimistic_guard(self, entry: Any, obj: Obj, changes: Any, state: State) -> bool:
         """Does the ORM itself compare, at the flush, the attributes that these changes were computed from? It does for what was read in
-        the unit of work that is open now, unless that was begun without the check."""
+        the unit of work that is open now, unless that was begun without the check or the attribute is left out of it."""
         if not entry.fields.get("optimistic"):
+            return False
+        cls = self.model_class(obj)
+        if any(self.left_unchecked(entry, cls, str(path[0])) for _, path in changes):
             return False
         units = frozenset(lock for lock in state.held if lock.owner == "unit")
         if any(lock.kind == "atomic" for lock in units):
@@ -470,6 +534,17 @@ class Models:
                 if isinstance(event, Read) and event.record.store == entry.id and frozenset(lock for lock in event.ctx.held if lock.owner == "unit") != units:
                     return False
         return True
+
+
+def _many_by_name(name: str) -> bool:
+    """A name such as the many-side of a relation has (`lines`, `order_set`), and a mapping hardly."""
+    return name.endswith(("s", "_set", "_all")) and not name.endswith(
+        ("settings", "ss", "status", "options", "params", "attrs", "attributes", "kwargs", "details", "args", "tags", "extras", "properties"))
+
+
+def _by_name_only(args: Any) -> bool:
+    """Arguments by name, and none by place."""
+    return bool(args.keywords or args.open_kwargs) and not args.positional and not args.open_star
 
 
 def packages_of(entry: Any) -> frozenset:

@@ -267,6 +267,9 @@ class Orm(Models, Builders):
             return self.values.make(entities[0].origins if entities else NOTHING,
                                     query=Query((spec.entry.kind, spec.entry.id), "text", (), text=entities[0] if entities else None))
         flags: set = set()
+        if verb == "select" and len(entities) == 1 and entities[0].query is not None and entities[0].query.verb == "select" and entities[0].query.entity:
+            inner = entities[0].query  # `select(exists().where(…))`: the answer is about those rows
+            return self.values.make(entities[0].origins, query=inner._replace(flags=inner.flags | {"probe"}))
         session = receiver if receiver is not None and spec.entry.kind == "orm" else None
         query = Query((spec.entry.kind, spec.entry.id), verb, entities, flags=frozenset(flags), session=session)
         value = self.values.make(self._union(entities), query=query, flags=receiver.flags & _KEEP if receiver is not None else NOTHING)
@@ -314,7 +317,7 @@ class Orm(Models, Builders):
             bound = self.fit(spec, args)
             if bound is None:
                 continue
-            step = "q_conflict" if spec.op == "upsert" and entry.kind == "builder" else _QUERY_OPS[spec.op]
+            step = "q_conflict" if spec.op == "upsert" and (entry.kind == "builder" or query.verb == "insert") else _QUERY_OPS[spec.op]
             return getattr(self, step)(spec, bound, receiver, args, node, state)
         if query.entry[0] == "builder":
             # A statement asked for rows by a session of another library's making: keep it a statement.
@@ -344,6 +347,12 @@ class Orm(Models, Builders):
             return self.values.replace(receiver, query=query._replace(flags=query.flags | {"flat:" + args.positional[0].value.text}))
         if spec.settings.get("rows") == "value" and args.positional and all(a.value.text for a in args.positional):
             return self.values.replace(receiver, query=query._replace(flags=query.flags | {"row:" + ",".join(a.value.text for a in args.positional)}))
+        if spec.get("spares"):
+            return self.values.replace(receiver, query=query._replace(flags=query.flags | {"spares"}))
+        tables = tuple(value for _, value in bound.by_role.get("table", ())) if bound is not None else ()
+        if tables and not any(self.is_entity(entity) or entity.ref is not None and entity.ref[0] in ("column", "columns") for entity in query.entity):
+            counted = self.values.make(tables[0].origins, ref=("expression", tables[0], "count"), name=tables[0].name)
+            return self.values.replace(receiver, query=query._replace(entity=(counted,)))  # `select(func.count()).select_from(Model)`
         if spec.settings.get("writes") == "loaded columns":
             return self.values.replace(receiver, query=query._replace(flags=query.flags | {"partial"}))
         if spec.settings.get("refreshes"):
@@ -361,7 +370,11 @@ class Orm(Models, Builders):
         if spec.get("rows") == "one":
             flags |= {"one"}
         origins = receiver.origins | self._union(v for _, _, v in filters)
-        return self.values.replace(receiver, origins=origins, query=query._replace(filters=filters, flags=flags))
+        entity = query.entity
+        if not entity and query.verb == "select" and query.entry[0] == "builder":
+            # `exists().where(User.email == email)`: the predicates alone say which table it is.
+            entity = tuple(a.value.ref[2] for a in args.positional if a.value.ref is not None and a.value.ref[0] == "pred" and len(a.value.ref) > 2)[:1]
+        return self.values.replace(receiver, origins=origins, query=query._replace(entity=entity, filters=filters, flags=flags))
 
     def predicates_of(self, args: Any, spec: Any, state: State) -> tuple:
         """Predicates of `filter(pk=1, status__in=[…])`, `where(T.c.id == 1)`, `filter(Q(…))`."""
@@ -485,6 +498,7 @@ class Orm(Models, Builders):
         self.write(node, state, record=self.query_record(receiver, state), verb="create", payload=payload, spec=spec, columns=columns)
         event = self.index[("write", id(self.site(node).at), self.frames[-1].calls, 0)]
         self.note_unique(event, entity)
+        event.ctx = event.ctx._replace(control=event.ctx.control.union(*(self.sifted_by(value) for value in args.all())))
         event.keys = self.keys_of(self.class_of(entity))
         event.handled = event.handled or any(k == "ignore_conflicts" and a.value.literal is True for k, a in args.keywords)
         oid = self.object_id(node, "new")
@@ -626,7 +640,7 @@ class Orm(Models, Builders):
         event = self.event(Read, node, state, "q", record=record, columns=columns, lock=None, many=how == "many", cached=False, spec=spec)
         event.partial = event.partial or "partial" in query.flags
         event.open_filter, event.ordered = "open" in query.flags, "ordered" in query.flags
-        event.aggregate = how == "scalar" or any(v.ref is not None and v.ref[0] == "expression" for v in query.entity)
+        event.aggregate = how == "scalar" or "probe" in query.flags or any(v.ref is not None and v.ref[0] == "expression" for v in query.entity)
         if how != "many":
             for tried in self.tried_reads:
                 tried.add(event.n)
@@ -643,7 +657,8 @@ class Orm(Models, Builders):
         elif "lock" in query.flags and not any(f"noop:{backend}" in query.flags for backend in backends):
             event.lock = Lock("pattern" if "pattern" in query.flags else "row", event.n, "tx", record, event.n)
             if "needs-transaction" in query.flags and not open_:
-                event.outside = "none"
+                entry = self.query_entry(value)
+                event.outside = "none" if entry is not None and entry.fields.get("request_transactions") else "request"
             self.take(event.lock, state)
         if "locked" in value.flags:
             event.lock = Lock("pattern", event.n, "tx", record, event.n)
@@ -728,6 +743,8 @@ class Orm(Models, Builders):
         if query.entry[0] == "builder" and verb == "update" and not core and entity is not None and entity.ref is not None and entity.ref[0] == "class":
             for origin in result.same:
                 self.note_mapped_version(self.trace.events[origin.n], entity.ref[1], written, around=True)
+        for origin in result.same if "spares" in query.flags else ():
+            self.trace.events[origin.n].handled = True
         return result
 
     # --- columns and predicates ----------------------------------------------------------------------------------------------------
@@ -735,9 +752,9 @@ class Orm(Models, Builders):
         if left.ref is not None and left.ref[0] == "server" and op in _COMPARISONS:
             return self.values.make(right.origins | left.origins, ref=("pred", ((left.ref[1], _COMPARISONS[op] if op not in ("==",) else ">=", right),)))
         if left.ref is not None and left.ref[0] == "column" and op in _COMPARISONS:
-            return self.values.make(right.origins | {SERVER}, ref=("pred", ((left.ref[2], _COMPARISONS[op], right),)))
+            return self.values.make(right.origins | {SERVER}, ref=("pred", ((left.ref[2], _COMPARISONS[op], right),), left.ref[1]))
         if right.ref is not None and right.ref[0] == "column" and op in _COMPARISONS:
-            return self.values.make(left.origins | {SERVER}, ref=("pred", ((right.ref[2], _COMPARISONS[op], left),)))
+            return self.values.make(left.origins | {SERVER}, ref=("pred", ((right.ref[2], _COMPARISONS[op], left),), right.ref[1]))
         return None
 
     def server_operation(self, op: str, left: Value, right: Value) -> Value:
@@ -923,7 +940,7 @@ class Orm(Models, Builders):
             doubts.add("parameter")
         if obj.handed:
             doubts.add("handed-over")
-        versioned = self.version_guard(obj) or self.optimistic_guard(entry, changes, state)
+        versioned = not (spec is not None and spec.get("unversioned")) and (self.version_guard(obj) or self.optimistic_guard(entry, obj, changes, state))
         preconditions = (Precondition("witness", "version column", self.values.unknown),) if versioned else ()
         if bound is not None and bound.by_role.get("precondition"):
             preconditions += self.preconditions_of(spec, bound, None, state)
@@ -1086,7 +1103,14 @@ class Orm(Models, Builders):
         return self.container(node, "list", state, {}, row, "rows") if row is not None else None
 
     def op_scalar(self, spec: Any, bound: Any, receiver: Optional[Value], args: Any, node: Any, state: State, doubt: str) -> Optional[Value]:
-        return None
+        """`count(p for p in Part)`."""
+        rows = bound.first("table")
+        return self.q_scalar(spec, bound, rows, args, node, state) if rows is not None and rows.query is not None else None
+
+    def op_chain(self, spec: Any, bound: Any, receiver: Optional[Value], args: Any, node: Any, state: State, doubt: str) -> Optional[Value]:
+        """`select(p for p in Part)`: the query that it is given."""
+        rows = bound.first("table")
+        return rows if rows is not None and rows.query is not None else None
 
     def op_set_write_function(self, spec: Any, bound: Any, receiver: Optional[Value], args: Any, node: Any, state: State, doubt: str) -> Optional[Value]:
         return None
@@ -1154,7 +1178,20 @@ class Orm(Models, Builders):
         return given
 
     def op_remove(self, spec: Any, bound: Any, receiver: Optional[Value], args: Any, node: Any, state: State, doubt: str) -> Value:
+        """`session.delete(order)`, `engine.delete(order)`: the row goes, at the flush or at once."""
         self.note_pending(spec, receiver, args, node, state)
+        for _, target in bound.by_role.get("instance", ()):
+            for oid in sorted(target.objs):
+                obj = state.heap.get(oid)
+                if obj is None or obj.kind != "row" or obj.new or obj.detached:
+                    continue
+                versioned = self.version_guard(obj)
+                gone = self.write(node, state, record=self.object_record(oid, obj, spec.entry, state), verb="delete", payload=self.values.const(None), spec=spec,
+                                  preconditions=(Precondition("witness", "version column", self.values.unknown),) if versioned else (), outcome="raises" if versioned else "none",
+                                  conflict=(), extra=("gone", oid))
+                for origin in gone.same:
+                    self.trace.events[origin.n].session = receiver
+                    self.trace.events[origin.n].model = self.model_class(obj)
         return self.values.none
 
     def op_mutation(self, spec: Any, bound: Any, receiver: Optional[Value], args: Any, node: Any, state: State, doubt: str) -> Value:
@@ -1284,7 +1321,7 @@ class Orm(Models, Builders):
 
     def put_dynamic(self, base: Value, name: Value, value: Value, state: State, node: Any, base_node: Any) -> None:
         key = self.dynamic_step(name)
-        if not name.same and not any(o.path and o.path[-1] == key for o in value.origins):
+        if not name.same and not value.origins & frozenset(o.at(key) for o in base.same):
             key = ""  # one of several attributes (`for name, new in patch.items()`): which, is not said
         self.copied_over(base, value, state)
         self.put_attribute(base, key or "<*>", value, state, node, "assign", base_node)

@@ -7,7 +7,7 @@ from typing import Any, Optional
 from . import ir
 from .calls import MAX_STEPS
 from .causes import root_of
-from .events import Test, Trace
+from .events import SOME, Test, Trace
 from .mixing import NOT_ASKED, Mixing, joined_codes
 from .objects import Dead, Obj, State, join_states
 from .spans import OPEN, TRANSACTION
@@ -82,7 +82,9 @@ class Refiner(Mixing, Verdicts):
             live = [s for s in others if s is not None]
             joined = joined.copy()
             # Which of the operands decided cannot be told: their tests hold on one way each.
-            joined.control = frozenset(o for s in live for o in s.control if o.kind != "test") | frozenset.intersection(*(s.control for s in live))
+            told = frozenset.intersection(*(s.control for s in live))
+            some = frozenset(Origin("test", o.n, (*o.path, SOME)) for s in live for o in s.control - told if o.kind == "test" and len(o.path) == 1)
+            joined.control = frozenset(o for s in live for o in s.control if o.kind != "test") | told | some
         self.asked = joined_codes(asked, node.op)
         return (current, joined) if node.op == "and" else (joined, current)
 

@@ -45,7 +45,8 @@ class Stores(Accessors, Sessions, Dumps, Outcomes, Requests, Blobs, Files, Tags,
             return None
         for condition in spec.get("unless", ()) or ():
             name, _, what = condition.partition(" ")
-            if what == "missing" and name not in bound.by_name:
+            given = bound.by_name.get(name)
+            if what == "missing" and given is None or given is not None and type(given.shape) is Lit and str(given.shape.value) == what:
                 return None
         if spec.get("only_if") and not fits_only(spec, bound, self.words):
             return None
@@ -73,7 +74,7 @@ class Stores(Accessors, Sessions, Dumps, Outcomes, Requests, Blobs, Files, Tags,
             return self.call_policy(receiver.ref[1], args, node, state)  # `retrier.call(func, …)`
         done = self.instance_method(receiver, name, args, node, state)
         if done is None:
-            done = self.related_query(receiver, name, args, node, state) or self.row_of_view(receiver, name, args, node, state)
+            done = self.related_query(receiver, name, args, node, state) or self.row_of_view(receiver, name, args, node, state) or self.own_query(receiver, name, args, node, state)
         if done is not None:
             return done
         specs: tuple = ()
@@ -752,7 +753,7 @@ _OPS: dict = {
     ("orm", "load"): Stores.op_load, ("orm", "many"): Stores.op_many, ("orm", "reload"): Stores.op_reload,
     ("orm", "persist"): Stores.op_persist_function, ("orm", "add"): Stores.op_add, ("orm", "merge"): Stores.op_merge,
     ("orm", "create"): Stores.op_add, ("orm", "remove"): Stores.op_remove, ("orm", "mutation"): Stores.op_mutation,
-    ("orm", "detach"): Stores.op_detach, ("orm", "scalar"): Stores.op_scalar, ("orm", "expire"): Stores.op_expire, ("orm", "check_exists"): Stores.op_scalar,
+    ("orm", "detach"): Stores.op_detach, ("orm", "scalar"): Stores.op_scalar, ("orm", "chain"): Stores.op_chain, ("orm", "assign"): Stores.op_assign_function, ("orm", "expire"): Stores.op_expire, ("orm", "check_exists"): Stores.op_scalar,
     ("orm", "set_write"): Stores.op_set_write_function, ("orm", "upsert"): Stores.op_add,
     ("builder", "start"): Stores.op_start, ("builder", "conjunction"): Stores.op_conjunction, ("builder", "disjunction"): Stores.op_disjunction, ("tool", "register"): Tools.op_register, ("tool", "schema"): Tools.op_schema,
 }

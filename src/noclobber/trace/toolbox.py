@@ -159,6 +159,11 @@ class Bench:
             for name in _ASSIGNED.findall(columns) + _ASSIGNED.findall(condition):
                 self.note(("sql", table.lower()), name)
         self.box.words = frozenset(word.lower() for word in _HEADER.findall(text))
+        for key in self.module.index.classes if self.box.tools else ():
+            cls = self.module.klass(key)
+            if any(self.vocabulary.listed("base", base) for base in cls.library_bases()):
+                for name in {*cls.field_names(), *(name for owner in cls.mro() for name in owner.info.assigns)}:
+                    self.note(("sql", (cls.table_name() or cls.type_name).lower()), name)
         for tool in self.box.tools:
             version = self.version_parameter(tool)
             for event in tool.body.events:

@@ -268,6 +268,9 @@ class Tools:
             return
         if ref[0] == "partial":
             self.expose(ref[1], exposure, state)
+        elif ref[0] == "oneof":  # `for function in (read, write): server.add_tool(function)`
+            for choice in ref[1]:
+                self.expose(choice, exposure, state)
         elif ref[0] == "function":
             self.tooling.add(exposure._replace(scope=ref[1]))
         elif ref[0] == "dotted":

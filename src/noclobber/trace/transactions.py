@@ -247,6 +247,8 @@ class Transactions(KeyLocks):
                 event = self.event(Begin, decorator, entry, "decorator", label=spec.signature.last + "()" if spec is not None else "transaction")
                 event.alias = _alias_in(flags)
                 token = self.transaction_token(spec, event.n, flags)
+                if spec is not None and spec.entry.fields.get("unit_of_work"):
+                    self.session_expired(entry)  # each call has a session of its own
             entry.held |= {token}
             held.append((token, spec, decorator))
 
@@ -367,14 +369,23 @@ class Transactions(KeyLocks):
         bound = self.values.replace(manager, ref=None) if manager.typ else None
         if spec is not None and hasattr(spec, "get") and spec.get("savepoint"):
             return self._savepoint(token, bound, expression, state, inside)
-        end = self.leaving(inside, state, bound, lambda left: self.close_transaction(token, left), fail=lambda left: self.close_transaction(token, left, False))
+        commits = manager.typ and any(e.fields.get("unit_of_work") for e in self.vocabulary.entries_of_type(manager.typ))
+        commits = commits or spec is not None and bool(spec.entry.fields.get("unit_of_work"))
+
+        def commit(left: State) -> None:
+            if commits:
+                event = self.event(Commit, expression, left, "exit", label="end of the block")
+                self.flush_units(None, expression, left, None, commit=event.n)
+
+        def leave(left: State) -> None:
+            commit(left)
+            self.close_transaction(token, left)
+
+        end = self.leaving(inside, state, bound, leave, fail=lambda left: self.close_transaction(token, left, False))
         if end is None:
             return None
         end = end.copy()
-        commits = manager.typ and any(e.fields.get("unit_of_work") for e in self.vocabulary.entries_of_type(manager.typ))
-        if commits or (spec is not None and spec.entry.fields.get("unit_of_work")):
-            commit = self.event(Commit, expression, end, "exit", label="end of the block")
-            self.flush_units(None, expression, end, None, commit=commit.n)
+        commit(end)
         self.commit_may_fail(token, end)
         self.close_transaction(token, end)
         return end

@@ -178,6 +178,14 @@ WORD, NOT, EXCEPT = "word:", "not:", "except"
 MAX_WORD = 60
 
 
+def _answer_of(a: Value, b: Value) -> Optional[tuple]:
+    """`stored = False`, later `stored = cursor.rowcount == 1`: where it is true, the comparison was."""
+    for answer, before in ((a, b), (b, a)):
+        if type(before.shape) is Lit and before.shape.value is False and answer.ref is not None and answer.ref[0] == "compare":
+            return answer.ref
+    return None
+
+
 def _one_of(a: Value, b: Value) -> Optional[tuple]:
     """The ref of a value that is one of several functions: `HANDLERS[event]`; None: it is something else."""
     if a.ref is None or b.ref is None or not {a.ref[0], b.ref[0]} <= _CALLABLE:
@@ -275,7 +283,7 @@ class Values:
             incr=a.incr | b.incr,
             shape=a.shape if a.shape == b.shape else None,
             typ=a.typ if a.typ == b.typ else (a.typ or b.typ if not (a.typ and b.typ) else None),
-            ref=a.ref if a.ref == b.ref else _one_of(a, b),
+            ref=a.ref if a.ref == b.ref else _answer_of(a, b) or _one_of(a, b),
             query=self._join_query(a.query, b.query),
             flags=(a.flags | b.flags if EXCEPT not in a.flags and EXCEPT not in b.flags else _but(a, b)) | (NOTHING if a.shape == b.shape else _words_of(a) | _words_of(b)) | (_TEXT if type(a.shape) is Template or type(b.shape) is Template else NOTHING),
             name=a.name if a.name == b.name else "",

@@ -126,6 +126,7 @@ class Walker(Evaluator, Calls, Stores, TimeLimits, Tools, Swallows, Refiner, Cau
         self.sought: frozenset = NOTHING  # functions that a caller is walked for; other helpers are entered only when they hold something
         self.dispatch: Optional[str] = None  # of the tools behind a dispatching function the one that is looked at
         self.dispatch_names: frozenset = NOTHING
+        self.sifted: dict = {}  # object id of a list: the tests that its members have passed
         self.ended: Optional[State] = None
         self.root_returns: list = []  # (state, value) of what the root gives back
 
@@ -504,8 +505,11 @@ class Walker(Evaluator, Calls, Stores, TimeLimits, Tools, Swallows, Refiner, Cau
         if counts:
             element = self.values.replace(element, origins=element.origins | {Origin("attempt", self.open_region(node, state, "loop").id)})
 
+        passed = self.sifted_by(iterable)
+
         def head(entry: State) -> tuple:
             inside = entry.copy()
+            inside.control |= passed
             self.assign(node.target, element, inside, node)
             return inside, entry.copy()
 
@@ -541,6 +545,9 @@ class Walker(Evaluator, Calls, Stores, TimeLimits, Tools, Swallows, Refiner, Cau
             end = self.block(body, inside) if inside is not None else None
             self.regions.pop()
             backs = [s for s in [end, *region.continues] if s is not None]
+            leaving: list = []
+            if asks and len(backs) > 1:
+                backs, leaving = self._last_rounds(region, head, backs)
             if limits is not None:
                 limits.close(backs, None if endless else head)
             for back in backs:
@@ -554,16 +561,40 @@ class Walker(Evaluator, Calls, Stores, TimeLimits, Tools, Swallows, Refiner, Cau
             if round_ >= MAX_ROUNDS - 1:
                 again = self._widen(entry, again)
             entry = again
+        exits = join_states(self.values, [exits, *leaving])
         if region.event.retried:
             self.try_again(region, backs, head, body)
         if endless:
             exits = None
+        if items and exits is not None and self._locks_each(before, backs):
+            # `for row in rows: session.refresh(row, with_for_update=True)`: where there was no row, there is none to be written either.
+            control, exits = exits.control, join_states(self.values, backs).copy()
+            exits.control = control
         if exits is not None and orelse:
             if self.swallows and not self.only_idles(orelse, ""):
                 exits = exits.copy()
                 self.is_done_about(exits)
             exits = self.block(orelse, exits)
         return join_states(self.values, [exits, *region.breaks])
+
+    def _last_rounds(self, region: Region, head: Callable, backs: list) -> tuple:
+        """(ways that go on, ways out) of the ways back to a test: on some of them it is certain what it says (`done = True` in one branch)."""
+        going, leaving = [], []
+        for back in backs:
+            self.regions.append(region)
+            on, out = head(back.copy())
+            self.regions.pop()
+            if on is None and out is not None:
+                leaving.append(out)
+            else:
+                going.append(back)
+        return going, leaving
+
+    @staticmethod
+    def _locks_each(before: State, backs: list) -> bool:
+        """Does every round of a loop over rows leave a row lock behind?"""
+        kept = frozenset.intersection(*(back.held for back in backs)) - before.held if backs else NOTHING
+        return any(lock.kind in ("row", "advisory") and lock.scope == "tx" for lock in kept)
 
     def _goes_on(self, region: Region, head: Callable, back: State) -> Optional[State]:
         if not any(region.id in self.trace.events[o.n].ctx.loops for value in back.env.values() for o in value.origins if o.kind == "outcome"):

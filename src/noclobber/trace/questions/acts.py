@@ -222,7 +222,7 @@ def _raised_on(trace: Trace, test: Test, branch: str, write: Write) -> bool:
     mine, other = Origin("test", test.n, (branch,)), Origin("test", test.n, ("no" if branch == "yes" else "yes",))
     if any(isinstance(event, RaiseEvent) and other in event.ctx.control for event in trace.events[test.n:]):
         return True
-    return any(isinstance(event, RaiseEvent) and mine not in event.ctx.control and {o for o in event.ctx.control if o.kind == "test"} <= write.ctx.control
+    return any(isinstance(event, RaiseEvent) and mine not in event.ctx.control and {o for o in event.ctx.control if o.kind == "test" and len(o.path) == 1} <= write.ctx.control
                for event in trace.events[test.n:write.n])
 
 

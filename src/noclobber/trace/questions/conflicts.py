@@ -4,7 +4,7 @@ from __future__ import annotations
 from typing import Optional
 
 from ..events import Change, Loop, Read, Trace, Write
-from ..records import NO
+from ..records import NO, YES, same_record
 from ..values import Origin
 from .guards import column_of, same
 
@@ -54,7 +54,7 @@ def stale_part(trace: Trace, loop: Loop, write: Write) -> Optional[tuple]:
 
     def concerns(origin: Origin) -> bool:
         read = trace.events[origin.n]
-        return isinstance(read, Read) and (write.record.family == "accessor" or same(trace, read, write) != NO)
+        return isinstance(read, Read) and (write.record.family == "accessor" or same(trace, read, write) != NO or _of_loaded(trace, read, write))
 
     payload = {o for _, value in write.columns or () for o in value.origins} | set(write.payload.origins)
     witness = {o for p in write.preconditions if p.kind == "witness" for o in p.value.origins}
@@ -66,7 +66,7 @@ def stale_part(trace: Trace, loop: Loop, write: Write) -> Optional[tuple]:
     if reads and not fresh:
         return "content", trace.events[reads[0].n], "it was computed from a read outside the loop" if loop.how == "loop" else "it was computed from a read outside"
     places = {o: place_of(trace, loop, write, o) for o in witness if o.kind != "const"}
-    if OUTSIDE in places.values() and INSIDE not in places.values() and not any("[*]" in o.path for o in places) and not any(o.kind == "read" for o in fresh):
+    if OUTSIDE in places.values() and INSIDE not in places.values() and not any("[*]" in o.path and o.kind != "opaque" for o in places) and not any(o.kind == "read" for o in fresh):
         read = next((trace.events[o.n] for o in sorted(places, key=str) if o.kind == "read"), None)
         if read is None or concerns(next(o for o in sorted(places, key=str) if o.kind == "read")):
             return "version", read, "it was read outside the loop" if read is not None and loop.how == "loop" else "it came in from outside and never changes"
@@ -77,6 +77,12 @@ def stale_part(trace: Trace, loop: Loop, write: Write) -> Optional[tuple]:
     if decided is not None:
         return "decision", decided, "it was taken on a read outside the loop, and the record may be in another state now"
     return None
+
+
+def _of_loaded(trace: Trace, read: Read, write: Write) -> bool:
+    """An earlier load of the row whose loaded object is written."""
+    loads = (trace.events[o.n] for o in write.base if o.kind == "read")
+    return any(isinstance(load, Read) and same_record(read.record, load.record) == YES for load in loads)
 
 
 def decided_outside(trace: Trace, loop: Loop, write: Write) -> Optional[Read]:

@@ -4,13 +4,14 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Iterable, Iterator, Optional
 
-from ..events import Read, Trace, Write
+from ..events import Read, Test, Trace, Write
 from ..records import NO, same_table, same_value
 from ..values import Origin, Value
 from .guards import GUARDS, asked_of
 from .tests import is_constant, tests_before
 
 _NEGATED = {"==": "!=", "!=": "==", "is": "is not", "is not": "is", "<": ">=", ">=": "<", ">": "<=", "<=": ">", "in": "not in", "not in": "in", "truth": "empty"}
+_BOUNDS = frozenset(("<", "<=", ">", ">="))
 _NUMBERING = ("max", "number", "count", "order", "position", "index", "seq", "serial", "version", "rank", "sort", "no", "nr", "num", "revision", "step", "weight", "priority", "level")
 
 
@@ -61,6 +62,8 @@ def of_table(read: Read, write: Write) -> bool:
 
 
 def _overlap(a: Value, b: Value) -> bool:
+    if a is b and any(o.kind not in ("const", "unknown") for o in a.origins):
+        return True  # a number drawn at random, looked for and then given
     return bool(a.same & b.same) or bool(a.objs & b.objs) or same_value(a, b) != NO
 
 
@@ -100,7 +103,8 @@ def _looked_for(trace: Trace, write: Write) -> Optional[Create]:
     for test, branch in tests_before(trace, write):
         op = test.op if branch == "yes" else _NEGATED.get(test.op, "")
         for side, other, way in ((test.left, test.right, op), (test.right, test.left, _mirrored(op))):
-            for origin in side.same or (side.origins if way == "empty" and side.objs else ()):
+            sums = [o for o in side.incr if way in _BOUNDS and o.kind == "read" and getattr(trace.events[o.n], "aggregate", False)]  # `given + amount > limit`
+            for origin in side.same or (side.origins if way == "empty" and side.objs else sums):
                 read = reads.get(origin.n) if origin.kind == "read" and _whole(trace, origin) else None
                 how = _meaning(way, other, read) if read is not None else None
                 if how == "bound" and other is not None and any(o.kind == "read" and o.n in reads and not o.path for o in other.origins):
@@ -111,12 +115,20 @@ def _looked_for(trace: Trace, write: Write) -> Optional[Create]:
             for origin in test.right.origins:
                 if origin.kind == "read" and origin.n in reads and reads[origin.n].many:
                     found.append(("exists", reads[origin.n]))
+    found += [("exists", read) for read in reads.values() if _tried_until_free(trace, read, write)]
     for how, read in sorted(found, key=lambda pair: -pair[1].n):
         if how == "exists" and read.ordered and not read.many and not write.unique:
             continue  # the latest of many is asked for: that there are several is normal
         if not _guarded(trace, read, write) and _concerns(read, write):
             return Create(how, write, read, write.record.label, "", _doubts(read, write), _refuses_second(write, read, how) or how == "exists" and _by_primary_key(read, write))
     return None
+
+
+def _tried_until_free(trace: Trace, read: Read, write: Write) -> bool:
+    """`while Page.objects.filter(slug=slug).exists(): slug = …`: a loop that ends where no row of that key is left, before the create."""
+    if not read.aggregate or set(read.ctx.loops) <= set(write.ctx.loops):
+        return False
+    return any(isinstance(event, Test) and event.op == "truth" and any(o.kind == "read" and o.n == read.n for o in event.left.same) and event.ctx.loops == read.ctx.loops for event in trace.events[read.n:write.n])
 
 
 def _refuses_second(write: Write, read: Read, how: str) -> bool:

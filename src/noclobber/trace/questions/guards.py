@@ -5,7 +5,7 @@ from typing import Iterator, Optional
 
 from ..events import Event, Lock, Read, Record, Site, Trace, Write
 from ..records import NO, YES, same_record
-from ..values import Origin, Value
+from ..values import NOTHING, Origin, Value
 
 
 #: Locks that guard when they are held from before the read until the write.
@@ -177,9 +177,18 @@ def _row_of(origin: Origin) -> Origin:
 def guard_held(trace: Trace, change: Event, write: Event) -> Optional[Lock]:
     """For an object that came in from outside: a lock held from the change until the write."""
     for lock in sorted(change.ctx.held & write.ctx.held, key=lambda lock: lock.n):
-        if lock.kind in GUARDS:
+        if lock.kind in GUARDS and not (lock.kind == "row" and _of_the_copy(trace, lock, change)):
             return lock
     return won(trace, change, write)
+
+
+def _of_the_copy(trace: Trace, lock: Lock, change: Event) -> bool:
+    """`Card.objects.select_for_update().get(pk=card.pk)`: the lock was taken by the key of the very object that is changed, which was loaded before it."""
+    locking = trace.events[lock.source] if lock.source is not None else None
+    bases = getattr(change, "base", NOTHING)
+    if not isinstance(locking, Read) or any(o.kind == "read" and o.n == locking.n for o in bases):
+        return False
+    return any(column in ("pk", "id") and any(_row_of(o) in bases and o.path for o in value.same) for column, value in locking.record.key)
 
 
 def rejected(trace: Trace, start: Event, write: Event) -> list:

@@ -121,6 +121,8 @@ def locks_outside(trace: Trace) -> Iterator[Outside]:
                 yield Outside(read, "the transaction is opened only after it", begin)
             elif trace.entry:
                 yield Outside(read, f"a {_ENTRIES[trace.entry]} is called without a transaction")
+            elif trace.route and read.outside == "request":
+                yield Outside(read, "a handler of requests is called without a transaction")
 
 
 _ENTRIES = {"command": "management command", "task": "task of a queue", "script": "script"}

@@ -41,8 +41,8 @@ def _same_path(trace: Trace, effect: Effect, write: Write) -> bool:
     """No test has parted the ways to the two, the write is in every loop of the effect and no other: a retry has rules of its own."""
     if effect.ctx.loops != write.ctx.loops or any(not trace.events[n].items for n in effect.ctx.loops):
         return False
-    ways = {(o.n, o.path) for o in effect.ctx.control if o.kind == "test"}
-    return not any(o.kind == "test" and any(n == o.n and path != o.path for n, path in ways) and (o.n, o.path) not in ways for o in write.ctx.control)
+    ways = {(o.n, o.path) for o in effect.ctx.control if o.kind == "test" and len(o.path) == 1}
+    return not any(o.kind == "test" and len(o.path) == 1 and any(n == o.n and path != o.path for n, path in ways) and (o.n, o.path) not in ways for o in write.ctx.control)
 
 
 def _intended(trace: Trace, effect: Effect, write: Write) -> bool:

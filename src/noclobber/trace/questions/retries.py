@@ -3,10 +3,11 @@ from __future__ import annotations
 
 from typing import Iterator, Optional
 
-from ..events import Effect, Event, Loop, Mixed, Site, Suspend, Trace, Write
-from ..records import NO, same_record
+from ..events import Effect, Event, Loop, Mixed, Read, Site, Suspend, Trace, Write
+from ..records import NO, YES, same_record
 from ..values import RANDOM, Value
 from .conflicts import could_conflict
+from .guards import same
 
 
 _CONTENT = frozenset(("read", "param", "opaque", "item", "outcome", "global"))
@@ -111,7 +112,7 @@ def fallbacks(trace: Trace) -> Iterator[tuple[Write, Write]]:
             continue
         for n in sorted(forced.refused, reverse=True):
             refused = trace.events[n]
-            if refused.n == forced.n or not refused.conditional or not _same_family(refused, forced) or not _same_target(refused, forced):
+            if refused.n == forced.n or not refused.conditional or not _same_family(refused, forced) or not _same_target(trace, refused, forced):
                 continue
             if (refused.verb == "delete") != (forced.verb == "delete"):
                 continue
@@ -134,9 +135,13 @@ def dropped_conditions(trace: Trace) -> Iterator[tuple[Loop, Write]]:
             yield loop, trace.events[n]
 
 
-def _same_target(refused: Write, forced: Write) -> bool:
-    """The same record; or the same store is given the very object again by another call (`replace_item(id, body=item)`, `upsert_item(item)`)."""
+def _same_target(trace: Trace, refused: Write, forced: Write) -> bool:
+    """The same record, by the same key or by that of the read that both go back to (`doc["_id"]`, and what it was found by); or the same store is
+    given the very object again by another call (`replace_item(id, body=item)`, `upsert_item(item)`)."""
     if same_record(refused.record, forced.record) != NO:
+        return True
+    reads = {o.n for o in refused.payload.origins & forced.payload.origins if o.kind == "read"}
+    if any(isinstance(trace.events[n], Read) and same(trace, trace.events[n], refused) == YES == same(trace, trace.events[n], forced) for n in reads):
         return True
     if refused.entry != forced.entry or {name for name, _ in refused.record.key} & {name for name, _ in forced.record.key}:
         return False

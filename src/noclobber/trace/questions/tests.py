@@ -4,7 +4,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Iterable, Iterator, Optional
 
-from ..events import Event, Read, Site, Test, Trace, Write
+from ..events import SOME, Event, Read, Site, Test, Trace, Write
 from ..records import NO, same_record
 from ..values import Origin, Value
 from .guards import column_of
@@ -44,12 +44,23 @@ def tests_before(trace: Trace, *events: Event) -> Iterator[tuple[Test, str]]:
                     yield test, origin.path[0]
 
 
+def some_tests(trace: Trace, bases: Iterable[Origin], event: Event) -> Iterator[Tested]:
+    """Tests of a column of the record of which one or another has led here: what follows `if row.a and row.b: return`."""
+    bases = frozenset(bases)
+    for origin in sorted(event.ctx.control, key=str):
+        test = trace.events[origin.n] if origin.kind == "test" and origin.path[1:] == (SOME,) else None
+        found = _field_of(trace, test.left, bases) if isinstance(test, Test) else None
+        if found is not None:
+            read = trace.events[found[0].n] if found[0].kind == "read" else None
+            yield Tested(found[1], test.op if origin.path[0] == "yes" else _NEGATED.get(test.op, ""), test.right, test.site, read if isinstance(read, Read) else None, found[0], test)
+
+
 def on_one_way(event: Event, write: Event) -> bool:
     """Can both happen in one run? Not where the one needs a test's true branch and the other its false one, or a helper says that it was not done."""
     if any(o.kind == "skipped" and o.n == event.n for o in write.ctx.control):
         return False
-    mine = {(o.n, o.path) for o in event.ctx.control if o.kind == "test"}
-    other = {(o.n, o.path) for o in write.ctx.control if o.kind == "test"}
+    mine = {(o.n, o.path) for o in event.ctx.control if o.kind == "test" and len(o.path) == 1}
+    other = {(o.n, o.path) for o in write.ctx.control if o.kind == "test" and len(o.path) == 1}
     for n, branch in mine:
         against = (n, ("no",) if branch == ("yes",) else ("yes",))
         if against in other and against not in mine and (n, branch) not in other:

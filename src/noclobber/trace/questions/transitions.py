@@ -10,7 +10,7 @@ from ..values import CLOCK, RANDOM, SERVER, Origin, Value
 from .guards import anchor, guard_between, guard_held, same
 from .locks import Stale, loaded_by, stale_lock
 from .objects import in_own_method
-from .tests import Tested, filtered_by, is_constant, same_constant, tests_before, tests_of_field, unchanged_under_lock
+from .tests import Tested, filtered_by, is_constant, same_constant, some_tests, tests_before, tests_of_field, unchanged_under_lock
 
 
 @dataclass(slots=True)
@@ -55,9 +55,14 @@ def _of_changes(trace: Trace, write: Write, match: Match) -> Iterator[Transition
         tests = [t for t in tests_of_field(trace, write.base, change, write) if not write.unit or t.test is None or t.test.n < change.n]
         if loaded is not None:
             tests += filtered_by(trace, loaded)
+        taken = _taken_over(trace, write, change, str(path[0]), match)
+        tests += taken
         for tested in tests:
-            doubts = decides(trace, tested, str(path[0]), change.value, change, write, match)
-            if doubts is None:
+            if tested in taken:
+                doubts = frozenset()
+            else:
+                doubts = decides(trace, tested, str(path[0]), change.value, change, write, match)
+            if doubts is None or _made_before(trace, tested, write):
                 continue
             start = loaded if loaded is not None else tested.test or change
             last = change if write.unit else None
@@ -67,6 +72,24 @@ def _of_changes(trace: Trace, write: Write, match: Match) -> Iterator[Transition
             yield Transition(tested, write, str(path[0]), write.record.label, change.site if write.unit else anchor(write, change), start, loaded, change,
                              doubts, "transition" if write.unit else "", stale_lock(trace, loaded, write, change))
             return
+
+
+def _taken_over(trace: Trace, write: Write, change: Change, field: str, match: Match) -> list:
+    """`if lease.expires_at and lease.expires_at > now: return False`, then `lease.holder = me`: whoever finds it free takes it."""
+    if not match("claim_column", field) or not _who(change.value):
+        return []
+    return [tested for tested in some_tests(trace, write.base, change) if match("lease_end", tested.column) or match("claim_column", tested.column)]
+
+
+def _made_before(trace: Trace, tested: Tested, write: Write) -> bool:
+    """Has an earlier save of the object behind that test written the tested field already? Then that one is the transition."""
+    for earlier in trace.of("write"):
+        if earlier.n >= write.n:
+            return False
+        if earlier.record.obj == write.record.obj and earlier.record.obj is not None and any(str(path[0]) == tested.column for _, path in earlier.changes) \
+                and tested.test is not None and earlier.n > tested.test.n and earlier.ctx.control <= write.ctx.control:
+            return True
+    return False
 
 
 def mirrors(trace: Trace, loaded: Optional[Read], change: Change) -> bool:
@@ -156,7 +179,7 @@ def _same_field(trace: Trace, tested: Tested, column: str, value: Optional[Value
     if tested.right is not None and any(o.kind in ("param", "opaque") for o in tested.right.origins) and not bound:
         return False  # ownership, permission, an answer of the caller
     if value is None:
-        return state and constant and not bound and tested.op in ("==", "is", "in")
+        return (state or match("quota_column", name)) and constant and not bound and tested.op in ("==", "is", "in")
     if SERVER in value.origins and value.ref is None:
         return False
     if column == name:
