@@ -55,3 +55,22 @@ def bins(number, name):
 """
     assert variants(text) == ["constraint", "constraint"]
     assert variants(text.replace("Tool.objects.get(pk=number)", "Tool.objects.get(name=name)")) == ["", "constraint"]
+
+
+def test_the_primary_key_of_a_table_may_have_several_columns() -> None:
+    text = """
+from sqlalchemy import Column, Integer, MetaData, String, Table, create_engine, insert, select
+
+metadata = MetaData()
+engine = create_engine("postgresql://shop")
+marks = Table("marks", metadata, Column("project", String(20), primary_key=True), Column("name", String(20), primary_key=True), Column("value", Integer))
+
+
+def note(project, value):
+    with engine.begin() as conn:
+        row = conn.execute(select(marks).where(marks.c.project == project, marks.c.name == "last")).first()
+        if row is None:
+            conn.execute(insert(marks).values({"project": project, "name": "last", "value": value}))
+"""
+    assert variants(text) == ["constraint"]
+    assert variants(text.replace(', marks.c.name == "last"', "")) == [""]

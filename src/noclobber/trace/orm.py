@@ -737,7 +737,11 @@ class Orm(Models, Builders):
                           conflict=(), open_where="open" in query.flags, self_columns=self_columns, extra="q",
                           text="builder" if query.entry[0] == "builder" else "")
         for origin in result.same:
-            self.trace.events[origin.n].model = self.class_of(entity)
+            event = self.trace.events[origin.n]
+            event.model = self.class_of(entity)
+            for oid in entity.objs if core and verb == "create" else ():
+                event.keys, event.unique_columns = self.declared_tables.get(oid, (event.keys, event.unique_columns))
+                event.unique = bool(event.unique_columns) or event.unique
             self.trace.events[origin.n].session = receiver if receiver is not None else query.session
             self.trace.events[origin.n].others = any(op in ("!=", "not in", "is not") and (c in ("id", "pk") or c.endswith("_id")) for c, op, _ in predicates)
         if query.entry[0] == "builder" and verb == "update" and not core and entity is not None and entity.ref is not None and entity.ref[0] == "class":

@@ -11,6 +11,7 @@ from .events import SOME, Test, Trace
 from .mixing import NOT_ASKED, Mixing, joined_codes
 from .objects import Dead, Obj, State, join_states
 from .spans import OPEN, TRANSACTION
+from .uniques import table_keys
 from .values import CONST, NOTHING, NOT_LITERAL, UNKNOWN, Lit, Origin, Query, Value
 from .verdicts import Verdicts
 
@@ -687,6 +688,8 @@ class Refiner(Mixing, Verdicts):
             value = self.values.replace(value, origins=value.origins | own.origins, same=own.same)
         if not value.name and value.ref is None:
             value = self.values.replace(value, name=name)
+        if self.is_table(value):
+            self.declared_tables.update(dict.fromkeys(value.objs, table_keys(statements)))
         if name.isupper() and value.ref is None and value.query is None and not value.objs:
             value = self.values.replace(value, flags=value.flags | {"constant"})  # set once, whatever it was read from
         heap = {oid: obj for oid, obj in end.heap.items() if before.get(oid) is not obj}
@@ -925,6 +928,27 @@ class Refiner(Mixing, Verdicts):
         if result is not None and result.typ is None and result.ref is None:
             return None
         return result
+
+
+def asks_for_duplicate(handler: Any) -> bool:
+    """`except Exception as error: if "unique" in str(error).lower(): …`: is the error of a refused duplicate told apart by its text?"""
+    if not handler.name:
+        return False
+    stack = [test for statement in handler.body if isinstance(statement, ir.If) for test, _ in statement.branches]
+    while stack:
+        node = stack.pop()
+        if isinstance(node, tuple):
+            stack += node
+        elif isinstance(node, ir.Const):
+            if isinstance(node.value, str) and any(word in node.value.lower() for word in _DUPLICATE_WORDS):
+                return True
+        elif isinstance(node, ir.Node):
+            stack += [getattr(node, field) for field in node._fields]
+    return False
+
+
+#: What the texts and codes of such errors say.
+_DUPLICATE_WORDS = ("unique", "duplicate", "23505")
 
 
 def _alternatives(pattern: Any) -> list:

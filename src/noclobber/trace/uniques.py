@@ -5,6 +5,8 @@ import ast
 from textwrap import dedent
 from typing import Any, Iterable, Iterator, Optional
 
+from . import ir
+
 _ONE = "OneToOneField"
 
 
@@ -27,6 +29,31 @@ def unique_groups(cls: Any, bodies: Iterable[str]) -> tuple:
                 return ()
             found += groups
     return tuple(dict.fromkeys(found))
+
+
+def table_keys(statements: Iterable[Any]) -> tuple:
+    """(columns of the primary key, (columns that are unique together, …)) of a table that is made by a call: `marks = Table("marks", …, Column("id", …, primary_key=True))`."""
+    keys: set = set()
+    groups: list = []
+    for statement in statements:
+        call = statement.value if isinstance(statement, (ir.Assign, ir.AnnAssign)) else None
+        if not isinstance(call, ir.Call) or _called(call) != "Table":
+            continue
+        for part in (arg.value for arg in call.args if arg.keyword is None and isinstance(arg.value, ir.Call)):
+            words = [arg.value.value for arg in part.args if arg.keyword is None and isinstance(arg.value, ir.Const) and isinstance(arg.value.value, str)]
+            told = {arg.keyword for arg in part.args if arg.keyword and isinstance(arg.value, ir.Const) and arg.value.value is True}
+            if _called(part) == "Column" and words:
+                keys |= set(words[:1]) if "primary_key" in told else set()
+                groups += [frozenset(words[:1])] if "unique" in told else []
+            elif _called(part) == "PrimaryKeyConstraint":
+                keys |= set(words)
+            elif _called(part) == "UniqueConstraint" and words:
+                groups.append(frozenset(words))
+    return frozenset(keys), tuple(groups)
+
+
+def _called(call: Any) -> str:
+    return call.func.id if isinstance(call.func, ir.Name) else call.func.name if isinstance(call.func, ir.Attr) else ""
 
 
 def makes_itself(call: tuple) -> bool:

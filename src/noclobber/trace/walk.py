@@ -15,7 +15,7 @@ from .evaluate import Evaluator
 from .events import Context, Event, Loop, RaiseEvent, Site, Swallow, Trace
 from .limits import RAISED, Limits, TimeLimits
 from .objects import State, join_states
-from .refine import Refiner
+from .refine import Refiner, asks_for_duplicate
 from .stores import Stores
 from .swallows import Swallows
 from .tools import Tools
@@ -112,6 +112,7 @@ class Walker(Evaluator, Calls, Stores, TimeLimits, Tools, Swallows, Refiner, Cau
         self.caught: list = []  # names of the exceptions that the open try blocks catch
         self.tried_reads: list = []  # numbers of the reads of one row in them
         self.added: set = set()  # creates that wait for the flush
+        self.declared_tables: dict = {}  # object of a table that a module makes → (columns of its primary key, columns that are unique together)
         self.first_creates: dict = {}  # new object → number of the write that creates its row
         self.undecorated: dict[tuple, Any] = {}  # functions as the wrappers of their decorators get them
         self.answers: dict = {}
@@ -780,7 +781,8 @@ class Walker(Evaluator, Calls, Stores, TimeLimits, Tools, Swallows, Refiner, Cau
         collector = Collector()
         self.collectors.append(collector)
         caught_names = [self.handler_names(handler, state) for handler in node.handlers]
-        self.caught.append(frozenset().union(*(names for names in caught_names if names)))
+        told = frozenset(("IntegrityError",)) if any(asks_for_duplicate(handler) for handler in node.handlers) else NOTHING
+        self.caught.append(told.union(*(names for names in caught_names if names)))
         self.tried_reads.append(set())
         end = self.block(node.body, state)
         missing = self.tried_reads.pop()
