@@ -469,6 +469,8 @@ class Evaluator:
             if value is not None:
                 result = value if result is None else self.values.join(result, value)
         if result is not None:
+            if result.typ is not None and index.text is not None and self.is_table(result):
+                return self.values.replace(result, flags=result.flags | {f"at:{step}"})  # which of the tables in a mapping that a loop has filled
             return self.with_source(base, step, result)
         if not base.objs:
             base_object = self.as_object(base, state)

@@ -117,18 +117,24 @@ def same_table(a: Any, b: Any) -> str:
     if a is None or b is None:
         return YES if a is None and b is None else MAYBE
     if isinstance(a, Value) and isinstance(b, Value):
-        return same_value(a, b)
+        return NO if _picked_apart(a, b) else same_value(a, b)
     if isinstance(a, tuple) and isinstance(b, tuple):
         if len(a) != len(b):
             return NO
         answer = YES
         for one, two in zip(a, b):
             if isinstance(one, Value) and isinstance(two, Value):
-                answer = weakest(answer, same_value(one, two))
+                answer = weakest(answer, NO if _picked_apart(one, two) else same_value(one, two))
             elif one != two:
                 return NO
         return answer
     return YES if a == b else NO
+
+
+def _picked_apart(a: Value, b: Value) -> bool:
+    """`TABLES["orders"]` and `TABLES["lines"]`, whatever is known of what the mapping holds."""
+    mine, other = ({flag for flag in value.flags if isinstance(flag, str) and flag.startswith("at:")} for value in (a, b))
+    return bool(mine) and bool(other) and not mine & other
 
 
 def _other_client(a: Optional[Value], b: Optional[Value]) -> bool:
