@@ -3,7 +3,7 @@ from __future__ import annotations
 
 from typing import Iterator, Optional
 
-from ..events import Event, Lock, Read, Record, Site, Trace, Write
+from ..events import Begin, Event, Lock, Read, Record, Site, Trace, Write
 from ..records import NO, YES, same_record
 from ..values import NOTHING, Origin, Value
 
@@ -91,7 +91,7 @@ def guard_between(trace: Trace, read: Read, write: Event, change: Optional[Event
         if lock.kind == "optimistic" and lock.record is not None and same_record(lock.record, read.record) == NO:
             continue  # WATCH of another key
         return lock
-    own = won(trace, read, write, change)
+    own = undone(trace, write) or won(trace, read, write, change)
     if own is not None:
         return own
     new = _made_before(trace, read, write)
@@ -99,6 +99,17 @@ def guard_between(trace: Trace, read: Read, write: Event, change: Optional[Event
         return new
     if read.lock is not None and read.lock.kind in GUARDS and read.lock not in write.ctx.freed and (change is None or read.lock not in change.ctx.freed):
         return read.lock  # taken with the read, wherever that was reached, and never given back
+    return None
+
+
+def undone(trace: Trace, write: Event) -> Optional[Lock]:
+    """The transaction around the write that is rolled back on every way out of it: nobody ever sees what was written."""
+    if trace.incomplete or not isinstance(write, Write) or write.unit:
+        return None
+    for lock in write.ctx.held:
+        begin = trace.events[lock.n] if lock.kind == "atomic" and 0 <= lock.n < len(trace.events) else None
+        if isinstance(begin, Begin) and write.n not in begin.passed:
+            return lock
     return None
 
 
@@ -179,7 +190,7 @@ def guard_held(trace: Trace, change: Event, write: Event) -> Optional[Lock]:
     for lock in sorted(change.ctx.held & write.ctx.held, key=lambda lock: lock.n):
         if lock.kind in GUARDS and not (lock.kind == "row" and _of_the_copy(trace, lock, change)):
             return lock
-    return won(trace, change, write)
+    return undone(trace, write) or won(trace, change, write)
 
 
 def _of_the_copy(trace: Trace, lock: Lock, change: Event) -> bool:
