@@ -17,7 +17,7 @@ _ORM_KEYS = frozenset(("pk", "id", "uuid", "key", "name", "slug", "code", "token
 
 def refusing(trace: Trace, write: Write) -> Optional[Precondition]:
     """The precondition whose refusal somebody has to look at, or None: there is none, it matters to nobody, or no other writer can cause it."""
-    if not names_row(write) or _lets_go(trace, write) or _held_since_read(trace, write) or _read_again(trace, write):
+    if not names_row(write) or _of_owner(trace, write) or _lets_go(trace, write) or _held_since_read(trace, write) or _read_again(trace, write):
         return None
     written = {name for name, _ in write.columns or ()}
     extremes = {p.column for p in write.preconditions if _keeps_extreme(trace, write, p)}
@@ -31,6 +31,12 @@ def refusing(trace: Trace, write: Write) -> Optional[Precondition]:
         if precondition.kind == "state" and _matters(trace, write, precondition) and relies_on(trace, write):
             return precondition
     return None
+
+
+def _of_owner(trace: Trace, write: Write) -> bool:
+    """`SET lease_until = :later WHERE state = 'held' AND owner = :me`: whatever rows one holds, none of them by its key."""
+    columns = [column.removesuffix(" in") for column, _ in write.record.key]
+    return bool(columns) and all(trace.match("state_column", column) or trace.match("claim_column", column) for column in columns)
 
 
 def _lets_go(trace: Trace, write: Write) -> bool:
