@@ -989,7 +989,8 @@ class Orm(Models, Builders):
         """`Model(id=known).save()`, where the ORM then updates the row with that key if there is one: two of it never come about."""
         if spec is None or spec.op != "persist" or not spec.entry.fields.get("save_upserts"):
             return False
-        given = {name for name, _ in event.columns or ()}
+        # A key that was only looked at is none that was set.
+        given = {name for name, value in event.columns or () if not any(o.path and o._replace(path=o.path[:-1]) in event.base for o in value.same)}
         return bool(event.keys) and all(key in given or len(event.keys) == 1 and given & {"pk", "id"} for key in event.keys)
 
     @staticmethod

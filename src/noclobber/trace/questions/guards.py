@@ -106,11 +106,10 @@ def undone(trace: Trace, write: Event) -> Optional[Lock]:
     """The transaction around the write that is rolled back on every way out of it: nobody ever sees what was written."""
     if trace.incomplete or not isinstance(write, Write) or write.unit:
         return None
-    for lock in write.ctx.held:
-        begin = trace.events[lock.n] if lock.kind == "atomic" and 0 <= lock.n < len(trace.events) else None
-        if isinstance(begin, Begin) and write.n not in begin.passed:
-            return lock
-    return None
+    around = [lock for lock in sorted(write.ctx.held, key=lambda lock: lock.n) if lock.kind == "atomic" and 0 <= lock.n < len(trace.events) and isinstance(trace.events[lock.n], Begin)]
+    # What a block inside the block has passed, the one around it need not tell again.
+    ends = [*(trace.events[lock.n] for lock in around), *trace.of("commit")]
+    return around[0] if around and not any(write.n in end.passed for end in ends) else None
 
 
 def won(trace: Trace, start: Event, write: Event, change: Optional[Event] = None) -> Optional[Lock]:
