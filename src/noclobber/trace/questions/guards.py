@@ -109,7 +109,10 @@ def undone(trace: Trace, write: Event) -> Optional[Lock]:
     around = [lock for lock in sorted(write.ctx.held, key=lambda lock: lock.n) if lock.kind == "atomic" and 0 <= lock.n < len(trace.events) and isinstance(trace.events[lock.n], Begin)]
     # What a block inside the block has passed, the one around it need not tell again.
     ends = [*(trace.events[lock.n] for lock in around), *trace.of("commit")]
-    return around[0] if around and not any(write.n in end.passed for end in ends) else None
+    if not around or any(write.n in end.passed for end in ends):
+        return None
+    # A block that only closes its connection passes nothing, either: here something is raised that ends it.
+    return next((lock for lock in around for event in trace.of("raise") if event.n > write.n and lock in event.ctx.held), None)
 
 
 def won(trace: Trace, start: Event, write: Event, change: Optional[Event] = None) -> Optional[Lock]:
