@@ -118,8 +118,8 @@ def undone(trace: Trace, write: Event) -> Optional[Lock]:
 def won(trace: Trace, start: Event, write: Event, change: Optional[Event] = None) -> Optional[Lock]:
     """A conditional write of this very row that was accepted before: who comes second was refused there, so what the winner writes is not blind.
 
-    start: the read, or the change of an object that came from elsewhere. A count that was read before the row was won counts on only when the
-    condition asked for a value of that same read, or tests the very thing that the later write sets: an owner before may have counted as well.
+    start: the read, or the change of an object that came from elsewhere. What was read before the row was won counts only when the condition asked
+    for a value of that same read, or for all that the later write sets: others may have changed the rest meanwhile.
     """
     if not isinstance(write, Write):
         return None
@@ -128,7 +128,7 @@ def won(trace: Trace, start: Event, write: Event, change: Optional[Event] = None
         claim = trace.events[lock.n]
         if not _same_row(claim.record, write.record) and not (isinstance(start, Read) and _same_row(claim.record, start.record)):
             continue
-        if not isinstance(start, Read) or start.n > claim.n or not _counts_on(trace, write, start) or asked_of(claim, start) or _retold(claim, write):
+        if not isinstance(start, Read) or start.n > claim.n or asked_of(claim, start) or _retold(claim, write):
             return lock
     return None
 
@@ -145,10 +145,12 @@ def asked_of(claim: Write, read: Read) -> bool:
     return any(o.kind == "read" and o.n == read.n for value in asked for o in value.same)
 
 
-def _counts_on(trace: Trace, write: Write, read: Read) -> bool:
-    """Is something written that is what was read, plus or minus something?"""
-    values = [trace.events[n].value for n, _ in write.changes] or [value for _, value in write.columns or ()]
-    return any(o.kind == "read" and o.n == read.n for value in values for o in value.incr)
+def asks_again(trace: Trace, loaded: Optional[Read], write: Event, column: str, change: Optional[Event] = None) -> bool:
+    """Has a conditional write of this row that was accepted before asked for the column that was tested in Python?"""
+    held = write.ctx.held | change.ctx.held if change is not None else write.ctx.held
+    claims = (trace.events[lock.n] for lock in held if lock.kind == "claim" and lock.n != write.n)
+    rows = [write.record, *([loaded.record] if loaded is not None else [])]
+    return any(any(_same_row(claim.record, row) for row in rows) and column in {*(p.column for p in claim.preconditions), *(name.removesuffix(" in") for name, _ in claim.record.key)} for claim in claims)
 
 
 def _retold(claim: Write, write: Write) -> bool:

@@ -7,7 +7,7 @@ from typing import Callable, Iterator, Optional
 from ..events import Change, Event, Read, Site, Trace, Write
 from ..records import MAYBE, NO
 from ..values import CLOCK, RANDOM, SERVER, Origin, Value
-from .guards import anchor, guard_between, guard_held, same
+from .guards import anchor, asks_again, guard_between, guard_held, same
 from .locks import Stale, loaded_by, stale_lock
 from .objects import in_own_method
 from .tests import Tested, filtered_by, is_constant, same_constant, some_tests, tests_before, tests_of_field, unchanged_under_lock
@@ -67,7 +67,7 @@ def _of_changes(trace: Trace, write: Write, match: Match) -> Iterator[Transition
             start = loaded if loaded is not None else tested.test or change
             last = change if write.unit else None
             guard = guard_between(trace, loaded, write, last) if loaded is not None else guard_held(trace, tested.test or change, write)
-            if guard is not None or unchanged_under_lock(trace, write.base, write) or mirrors(trace, loaded, change):
+            if guard is not None or asks_again(trace, loaded, write, tested.column, change) or unchanged_under_lock(trace, write.base, write) or mirrors(trace, loaded, change):
                 break
             yield Transition(tested, write, str(path[0]), write.record.label, change.site if write.unit else anchor(write, change), start, loaded, change,
                              doubts, "transition" if write.unit else "", stale_lock(trace, loaded, write, change))
