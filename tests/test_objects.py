@@ -201,7 +201,9 @@ def test_changes_are_mays_and_new_is_a_must() -> None:
     one = Obj("row", ROW, new=True).but(changed=frozenset((1,)), pending=frozenset((1,)))
     two = Obj("row", ROW).but(changed=frozenset((2,)), handed=True)
     joined = join_objects(V, one, two)
-    assert joined.changed == {1, 2} and joined.pending == {1} and joined.handed and not joined.new
+    assert joined.changed == {1, 2} and joined.handed and not joined.new
+    assert joined.pending == frozenset()  # what was changed where the row is new is no change of a row that others have
+    assert join_objects(V, one.but(new=False), two).pending == {1}
     assert join_objects(V, one, one.but(changed=frozenset((3,)))).new
 
 
