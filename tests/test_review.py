@@ -35,9 +35,12 @@ def test_unread_findings_are_shown_with_their_code(tmp_path: Path, monkeypatch: 
     assert review.unread("shop.py", [], ["RMW201"], io.StringIO()) == 0
 
 
-def test_trust_is_that_of_the_last_round() -> None:
-    labels = [label(verdict="wrong", round="2026-11-30"), label(), label(verdict="wrong"), label(rule="RMW201"), label(verdict="wrong", confidence="low")]
-    assert review.trust(labels) == {"RMW101": {"right": 1, "wrong": 1}, "RMW201": {"right": 1, "wrong": 0}}
+def test_trust_is_that_of_the_last_rounds() -> None:
+    """Rounds count whole, the newest first, until there are enough; what is shown at low confidence only does not count."""
+    last = [label(verdict="wrong"), *[label()] * 2, label(rule="RMW201"), label(verdict="wrong", confidence="low")]
+    before = [label(verdict="wrong", round="2026-11-30"), label(verdict="wrong", round="2026-11-30")]
+    assert review.trust([*before, *last]) == {"RMW101": {"right": 2, "wrong": 3}, "RMW201": {"right": 1, "wrong": 0}}
+    assert review.trust([*before, *last, label()]) == {"RMW101": {"right": 3, "wrong": 1}, "RMW201": {"right": 1, "wrong": 0}}
 
 
 @pytest.mark.parametrize("text, message", [

@@ -2,8 +2,8 @@
 
 A label: {"rule": code, "app": "weblate 5.14", "path", "line", "fingerprint", "verdict": "right" | "wrong", "confidence", "reason",
 "round": "2026-12-01"}.
-A page's `trust` counts the labels of the rule's last round: earlier ones were given to an earlier state of the rule, whose wrong kinds have
-been mended since. Findings of low confidence do not count: a default run hides them, since they are no better than a guess. A finding that
+A page's `trust` counts the labels of the rule's last rounds, newest first, until FEW of them are counted: older ones were given to an older
+state of the rule, whose wrong kinds have been mended since. Findings of low confidence do not count: a default run hides them, since they are no better than a guess. A finding that
 has a label of any round counts as read.
 """
 from __future__ import annotations
@@ -15,6 +15,8 @@ import sys
 from typing import Any, Iterator, Sequence
 
 VERDICTS = ("right", "wrong")
+#: Fewer labels than these say too little of a rule, so that those of the round before count as well (as many as config.ENOUGH_READ).
+FEW = 4
 _FIELDS = ("rule", "app", "path", "line", "fingerprint", "verdict", "confidence", "reason", "round")
 _TRUST = re.compile(r"(?m)^trust = \{right = \d+, wrong = \d+\}$")
 
@@ -44,15 +46,19 @@ def read_labels(path: str) -> list[dict]:
 
 
 def trust(labels: Sequence[dict]) -> dict[str, dict[str, int]]:
-    """Code → {"right": n, "wrong": n} of the last round of each rule, of what a default run shows."""
-    labels = [label for label in labels if label["confidence"] != "low"]
-    last: dict[str, str] = {}
+    """Code → {"right": n, "wrong": n} of the last rounds of each rule, of what a default run shows."""
+    rounds: dict[str, dict[str, dict[str, int]]] = {}
     for label in labels:
-        last[label["rule"]] = max(last.get(label["rule"], ""), label["round"])
-    found: dict[str, dict[str, int]] = {code: {"right": 0, "wrong": 0} for code in sorted(last)}
-    for label in labels:
-        if label["round"] == last[label["rule"]]:
-            found[label["rule"]][label["verdict"]] += 1
+        if label["confidence"] != "low":
+            rounds.setdefault(label["rule"], {}).setdefault(label["round"], {"right": 0, "wrong": 0})[label["verdict"]] += 1
+    found: dict[str, dict[str, int]] = {}
+    for code in sorted(rounds):
+        own = found[code] = {"right": 0, "wrong": 0}
+        for name in sorted(rounds[code], reverse=True):
+            if sum(own.values()) >= FEW:
+                break
+            for verdict in VERDICTS:
+                own[verdict] += rounds[code][name][verdict]
     return found
 
 
