@@ -12,6 +12,10 @@ KNOWN = {
     "urllib3.PoolManager.raise_for_status": "of other clients of the entry",
     "django.core.mail.EmailMessage.asend": "of a later Django",
     **dict.fromkeys((f"django.db.connection.{name}" for name in ("fetchone", "fetchall", "fetchmany")), "of its cursor; the connection itself is a proxy"),
+    **dict.fromkeys((f"pymemcache.ReplyingClient.{name}" for name in (
+        "get", "gets", "get_many", "get_multi", "gets_many", "set", "set_many", "set_multi", "cas", "replace", "add", "incr", "decr", "append", "prepend", "delete",
+    )), "a name of ours for a client that is made with default_noreply=False"),
+    "diskcache.Cache.add": "the entry is python-memcached's, whose parameter is `val`",
     "urllib3.Retry": "`method_whitelist` of urllib3 1",
 }
 
