@@ -182,12 +182,12 @@ def visited(pk):
 
 
 @pytest.mark.parametrize(("head", "now"), [
-    ("from django.db.models import Q, Sum  # sums\nfrom a import Page\n", "from django.db.models import Q, Sum, F  # sums\nfrom a import Page\n"),
+    ("from django.db.models import Q, Sum  # sums\nfrom a import Page\n", "from django.db.models import F, Q, Sum  # sums\nfrom a import Page\n"),
     ("from django.db.models import (\n    Q,\n)\nfrom a import Page\n", "from django.db.models import (\n    Q,\n)\nfrom django.db.models import F\nfrom a import Page\n"),
     ("import os\nfrom django.http import Http404\nimport zlib\nfrom a import Page\n\nX = 1\n",
-     "import os\nfrom django.http import Http404\nfrom django.db.models import F\nimport zlib\nfrom a import Page\n\nX = 1\n"),
+     "import os\nfrom django.db.models import F\nfrom django.http import Http404\nimport zlib\nfrom a import Page\n\nX = 1\n"),
     ("from django.http import Http404\ntry:\n    import x\nexcept ImportError:\n    x = None\nfrom a import Page\n",
-     "from django.http import Http404\nfrom django.db.models import F\ntry:\n    import x\nexcept ImportError:\n    x = None\nfrom a import Page\n"),
+     "from django.db.models import F\nfrom django.http import Http404\ntry:\n    import x\nexcept ImportError:\n    x = None\nfrom a import Page\n"),
 ])
 def test_where_an_import_goes(head, now):
     assert fixed((head + COUNT).encode()).decode() == (now + COUNT).replace("page.hits += 1", 'page.hits = F("hits") + 1')
