@@ -15,6 +15,12 @@ ROOT = Path(__file__).resolve().parents[2]
 ORDER = [*PROOFS, *WAITING]
 
 
+def each(proofs: list[type[Proof]]) -> pytest.MarkDecorator:
+    """One test for each proof; those whose store is no SQLite file are run beside the others, with the marker `services`."""
+    return pytest.mark.parametrize("proof", [
+        pytest.param(proof, id=proof.__name__, marks=() if "sqlite" in proof.store.label.lower() else pytest.mark.services) for proof in proofs])
+
+
 def opened(proof: type[Proof], folder: Path, serve: Callable[[str], Any]) -> Any:
     try:
         return proof.store(folder, serve)
@@ -31,7 +37,7 @@ def ran(proof: type[Proof], text: str, folder: Path, serve: Callable[[str], Any]
         store.close()
 
 
-@pytest.mark.parametrize("proof", ORDER, ids=lambda proof: proof.__name__)
+@each(ORDER)
 def test_without_the_fix(proof: type[Proof], tmp_path: Path, serve: Callable[[str], Any], proven: dict) -> None:
     line, slug = proof.marker()
     assert found(proof.text(), f"{proof.program}.py") == [(slug, line)]
@@ -41,7 +47,7 @@ def test_without_the_fix(proof: type[Proof], tmp_path: Path, serve: Callable[[st
     proven[proof.__name__, False] = version
 
 
-@pytest.mark.parametrize("proof", PROOFS, ids=lambda proof: proof.__name__)
+@each(PROOFS)
 def test_with_the_fix(proof: type[Proof], tmp_path: Path, serve: Callable[[str], Any], proven: dict) -> None:
     text = fixed(proof)
     assert found(text, f"{proof.program}.py") == []
