@@ -6,11 +6,10 @@ from __future__ import annotations
 
 from typing import Any, Iterator, Optional
 
-from noclobber.resolve import ClassInfo, FunctionInfo, ModuleIndex, Source
+from noclobber.resolve import ClassInfo, FunctionInfo, ModuleIndex, Source, give_keys
 from noclobber.trace import ir, positions
 
 _DEFS = (ir.FunctionDef, ir.ClassDef)
-_SHADOWS = frozenset({"setter", "deleter", "getter", "overload"})
 Span = tuple[int, int]
 
 
@@ -135,14 +134,6 @@ def _base(node: Any) -> str:
     return _dotted(node)
 
 
-def _main(infos: list[FunctionInfo]) -> FunctionInfo:
-    """The definition that the name stands for: the last one that is no setter, deleter or overload."""
-    for info in reversed(infos):
-        if not any(text.rsplit(".", 1)[-1] in _SHADOWS for text in info.decorators):
-            return info
-    return infos[-1]
-
-
 class _Outliner:
     def __init__(self, source: Source, excerpt: Any, index: ModuleIndex) -> None:
         self.source, self.excerpt, self.index = source, excerpt, index
@@ -162,7 +153,7 @@ class _Outliner:
         index.stars = tuple(dict.fromkeys(stars))
         index.rebound = frozenset(self.rebound)
         index.choices = {name: tuple(targets) for name, targets in self.choices.items() if len(targets) > 1}
-        self.settle()
+        give_keys(index, self.found, self.classes)
 
     def span(self, node: Any) -> Span:
         line, _, end, end_column = positions.place(self.excerpt, node.at)
@@ -290,27 +281,3 @@ class _Outliner:
         lines[-1] = lines[-1][:end_column - 1]
         lines[0] = lines[0][column - 1:]
         return "\n".join(lines)
-
-    def settle(self) -> None:
-        """The plain name is the key of the definition that a reader of the name gets, 'name@n' that of the others."""
-        index = self.index
-        for infos in self.found.values():
-            self.keyed(infos)
-        methods: dict[str, list[FunctionInfo]] = {}
-        for qualname, pairs in self.classes.items():
-            for number, (info, own) in enumerate(pairs, 1):
-                info.key = qualname if number == len(pairs) else f"{qualname}@{number}"
-                index.classes[info.key] = info
-                for name, infos in own.items():
-                    methods.setdefault(name, []).extend(infos)
-                    for item in infos:
-                        item.cls = info.key
-                    info.methods[infos[0].name] = _main(infos)
-        for infos in methods.values():
-            self.keyed(infos)
-
-    def keyed(self, infos: list[FunctionInfo]) -> None:
-        main = _main(infos)
-        for number, info in enumerate(infos, 1):
-            info.key = info.qualname if info is main else f"{info.qualname}@{number}"
-            self.index.functions[info.key] = info

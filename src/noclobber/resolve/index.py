@@ -182,7 +182,7 @@ class _Indexer:
         index.stars = tuple(dict.fromkeys(stars))
         index.rebound = frozenset(self.rebound)
         index.choices = {name: tuple(targets) for name, targets in self.choices.items() if len(targets) > 1}
-        self.settle()
+        give_keys(index, self.found, self.found_classes)
 
     # one level: the module, or the body of a class
     def block(self, body, imports, stars, cls, prefix, functions, choices, base, outer=None):
@@ -338,23 +338,26 @@ class _Indexer:
         raw[0] = raw[0][node.col_offset:]
         return "\n".join(line.decode("utf-8", "surrogatepass") for line in raw)
 
-    def settle(self) -> None:
-        """Give keys: the plain name to the definition that a reader of the name gets, 'name@n' to the others."""
-        index = self.index
-        for infos in self.found.values():
-            _keyed(infos, index.functions)
-        methods: dict[str, list[FunctionInfo]] = {}
-        for qualname, pairs in self.found_classes.items():
-            for number, (info, own) in enumerate(pairs, 1):
-                info.key = qualname if number == len(pairs) else f"{qualname}@{number}"
-                index.classes[info.key] = info
-                for name, infos in own.items():
-                    methods.setdefault(name, []).extend(infos)
-                    for item in infos:
-                        item.cls = info.key
-                    info.methods[infos[0].name] = _main(infos)
-        for infos in methods.values():
-            _keyed(infos, index.functions)
+
+def give_keys(index: ModuleIndex, functions: dict[str, list[FunctionInfo]], classes: dict[str, list]) -> None:
+    """Fill `index.functions` and `index.classes`: the plain name is the key of the definition that a reader of the name gets, 'name@n' that of the others.
+
+    functions: qualified name → its definitions in order. classes: qualified name → [(ClassInfo, {method: definitions})] in order.
+    """
+    for infos in functions.values():
+        _keyed(infos, index.functions)
+    methods: dict[str, list[FunctionInfo]] = {}
+    for qualname, pairs in classes.items():
+        for number, (info, own) in enumerate(pairs, 1):
+            info.key = qualname if number == len(pairs) else f"{qualname}@{number}"
+            index.classes[info.key] = info
+            for name, infos in own.items():
+                methods.setdefault(name, []).extend(infos)
+                for item in infos:
+                    item.cls = info.key
+                info.methods[infos[0].name] = _main(infos)
+    for infos in methods.values():
+        _keyed(infos, index.functions)
 
 
 _FUNCTIONS_SET = frozenset(_FUNCTIONS)
