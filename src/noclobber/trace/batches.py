@@ -3,6 +3,7 @@ from __future__ import annotations
 
 from typing import Any, Iterator, Optional
 
+from .arguments import Argument, Arguments
 from .objects import Obj, State
 from .values import Value
 
@@ -14,8 +15,6 @@ class Batches:
 
     def op_batch(self, spec: Any, bound: Any, receiver: Optional[Value], args: Any, node: Any, state: State, doubt: str) -> Optional[Value]:
         """Each operation is what the call that `operations` names would do by itself."""
-        from .calls import Argument
-
         results = []
         shared = bound.by_role.get("txn", ())  # the session that all of them belong to
         for _, given in bound.by_role.get("operations", ()):
@@ -70,8 +69,6 @@ class Batches:
                         yield items[0].text, self._in_order(items[1:], state)
 
     def _named(self, mapping: Value, state: State) -> Any:
-        from .calls import Argument, Arguments
-
         args = Arguments()
         found = self.entries(mapping, state)
         if found is None:
@@ -83,8 +80,6 @@ class Batches:
 
     def _in_order(self, items: list, state: State) -> Any:
         """`(id, body)` and keywords, or one argument by itself."""
-        from .calls import Argument
-
         args = self._named(items[1], state) if len(items) > 1 else self._named(self.values.none, state)
         args.open_kwargs = False
         given = self.known_items(items[0], state) if items and any(state.heap[oid].kind in ("tuple", "list") for oid in items[0].objs if oid in state.heap) else items[:1]
@@ -94,8 +89,6 @@ class Batches:
 
 def _as_given(obj: Obj) -> Any:
     """The arguments that an object was made with."""
-    from .calls import Argument, Arguments
-
     args = Arguments()
     args.positional = [Argument(obj.fields[name]) for name in sorted(name for name in obj.fields if name.startswith("@") and name[1:].isdigit())]
     args.keywords = [(name, Argument(value, name)) for name, value in obj.fields.items() if not name.startswith("@")]

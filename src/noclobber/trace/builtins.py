@@ -3,7 +3,8 @@ from __future__ import annotations
 
 from typing import Any, Callable, Optional
 
-from .objects import Obj, State
+from .arguments import Argument, Arguments
+from .objects import Dead, Obj, State
 from .values import CLOCK, CONST, NOTHING, RANDOM, Lit, Value
 
 
@@ -145,8 +146,6 @@ def _list_of(walker: Any, args: Any, node: Any, state: State) -> Value:
 
 
 def _arguments(*values: Value) -> Any:
-    from .calls import Argument, Arguments
-
     args = Arguments()
     args.positional = [Argument(v) for v in values]
     return args
@@ -300,8 +299,6 @@ def _gather(walker: Any, args: Any, node: Any, state: State) -> Value:
 
 def _to_thread(walker: Any, args: Any, node: Any, state: State) -> Value:
     """`to_thread(f, *args)`: the call happens, with the caller's locks."""
-    from .calls import Arguments
-
     if not args.positional:
         return walker.values.unknown
     inner = Arguments()
@@ -311,8 +308,6 @@ def _to_thread(walker: Any, args: Any, node: Any, state: State) -> Value:
 
 
 def _in_executor(walker: Any, args: Any, node: Any, state: State) -> Value:
-    from .calls import Arguments
-
     inner = Arguments()
     inner.positional = args.positional[1:]
     return _to_thread(walker, inner, node, state)
@@ -361,8 +356,6 @@ def _isinstance(walker: Any, args: Any, node: Any, state: State) -> Value:
 
 
 def _exit(walker: Any, args: Any, node: Any, state: State) -> Value:
-    from .calls import Dead
-
     walker.throw(state, frozenset(("SystemExit",)))
     raise Dead
 

@@ -9,7 +9,6 @@ from .outcomes import IO_ERRORS
 from .spans import Spans
 from .values import NOTHING, Origin, Value
 
-
 #: Answers after which nobody knows whether the request was done; 503 and 429 say that it was not.
 _FAILED = frozenset((500, 502, 504, 520, 522, 524))
 

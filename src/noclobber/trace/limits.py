@@ -4,6 +4,7 @@ from __future__ import annotations
 from typing import Any, Callable, Iterator, Optional
 
 from . import ir
+from .frames import Collector
 from .objects import State
 from .values import CLOCK
 
@@ -21,8 +22,6 @@ class Limits:
         self.returns = self.breaks = 0
 
     def open(self) -> None:
-        from .walk import Collector
-
         self.collector = Collector()
         self.walker.collectors.append(self.collector)
         self.returns = len(self.walker.frames[-1].returns)

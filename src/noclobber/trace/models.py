@@ -7,6 +7,7 @@ from typing import Any, Optional
 from noclobber.knowledge.signatures import Bound
 
 from . import ir
+from .arguments import Arguments
 from .events import Precondition, Read
 from .objects import Obj, State
 from .uniques import makes_itself, unique_groups
@@ -275,8 +276,6 @@ class Models:
 
     def row_of_view(self, receiver: Value, name: str, args: Any, node: Any, state: State) -> Optional[Value]:
         """`self.get_object()` of a view: one row of what its get_queryset() gives, or of its `queryset`."""
-        from .calls import Arguments
-
         if not self.vocabulary.match("row_getter", name) or args.positional:
             return None
         for oid in receiver.objs:

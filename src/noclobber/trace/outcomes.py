@@ -7,7 +7,6 @@ from .events import Check, Lock
 from .objects import Obj, State
 from .values import Value
 
-
 #: What a call to a remote thing may raise beside its conflict: transport errors.
 IO_ERRORS = frozenset(("*io",))
 

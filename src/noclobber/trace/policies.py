@@ -7,6 +7,7 @@ from __future__ import annotations
 from typing import Any, Iterable, NamedTuple, Optional
 
 from . import ir
+from .arguments import Arguments
 from .events import Site, Suspend
 from .limits import RAISED
 from .objects import State
@@ -155,8 +156,6 @@ class Policies(Predicates):
                 specs = [s for s in self.vocabulary.methods("_", last) if s.entry.kind == "retry" and s.op in ops]
         if not specs:
             return self._named_policy(expression, func, state)
-        from .calls import Arguments
-
         args = self.arguments(expression, state.copy()) if isinstance(expression, ir.Call) else Arguments()
         return self.made_policy(specs, args, expression, name, state)
 

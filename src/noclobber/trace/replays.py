@@ -4,6 +4,7 @@ from __future__ import annotations
 from typing import Any, Optional
 
 from . import ir
+from .frames import Collector
 from .objects import State
 from .policies import Policies, Policy
 from .values import CONST, NOTHING, UNKNOWN, Value
@@ -99,8 +100,6 @@ class Replays(Policies):
 
     def try_again(self, region: Any, backs: list, head: Any, body: Any) -> None:
         """One more attempt from the states right after a refusal alone: is the write then sent without its condition (`headers = {}`, `etag = None`)?"""
-        from .walk import Collector
-
         refused = [back for back in backs if any(n in region.event.retried for n in back.lost - back.won)]
         if not refused or self.sent is not None:
             return

@@ -7,7 +7,6 @@ from .events import Begin, Commit, Lock, LockEvent, Precondition, Read, Record
 from .objects import Obj, State
 from .values import CONST, NOTHING, SERVER, Lit, Origin, Template, Value
 
-
 _FALLBACKS = frozenset(("coalesce", "ifnull", "nvl", "isnull"))
 
 

@@ -7,6 +7,7 @@ from __future__ import annotations
 from typing import Any, Iterator, Optional
 
 from . import ir
+from .arguments import Argument, Arguments
 from .exposed import Body, Exposure, Parameter, Returned, Schema
 from .objects import Dead, State, join_states
 from .values import NOTHING, Lit, Template, Value
@@ -201,8 +202,6 @@ class Tools:
                 self.tooling.add(exposure._replace(body=body))
 
     def _inner_body(self, value: Value, state: State) -> Optional[Body]:
-        from .calls import Argument, Arguments
-
         key = value.ref[1]
         definition, scope, _, _, _ = self.local_functions[key]
         if not isinstance(definition, ir.FunctionDef):

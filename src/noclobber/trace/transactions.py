@@ -5,6 +5,7 @@ from typing import Any, Callable, Optional
 
 from . import ir
 from .events import Begin, Commit, Expire, Lock, LockEvent
+from .frames import Collector
 from .keylocks import KeyLocks
 from .objects import Dead, State, join_states
 from .values import NOTHING, Origin, Value
@@ -60,8 +61,6 @@ class Transactions(KeyLocks):
     def run_hooks(self, event: str, receiver: Optional[Value], node: Any, state: State) -> None:
         """Functions of the module that a library runs on such an event (`@listens_for(engine, "begin")`)."""
         from .builtins import _arguments
-        from .calls import Dead
-
         for scope in self.ask.hooks(event):
             if scope.key not in self.active:
                 try:
@@ -434,8 +433,6 @@ class Transactions(KeyLocks):
         return "pattern"
 
     def _suppressed(self, types: tuple, state: State, inside: Callable, node: Any) -> Optional[State]:
-        from .walk import Collector
-
         collector = Collector()
         self.collectors.append(collector)
         self.caught.append(frozenset().union(*(self.exception_names(t) or frozenset() for t in types)))

@@ -7,7 +7,6 @@ from ..events import Begin, Event, Lock, Read, Record, Site, Trace, Write
 from ..records import NO, YES, same_record
 from ..values import NOTHING, Origin, Value
 
-
 #: Locks that guard when they are held from before the read until the write.
 GUARDS = frozenset(("serializable", "begin", "advisory", "table", "session", "file", "ttl", "pattern", "row", "private", "optimistic"))
 _WHY_NOT = {

@@ -9,7 +9,6 @@ from ..values import RANDOM, Value
 from .conflicts import could_conflict
 from .guards import same
 
-
 _CONTENT = frozenset(("read", "param", "opaque", "item", "outcome", "global"))
 
 

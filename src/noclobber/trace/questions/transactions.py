@@ -6,7 +6,6 @@ from typing import Iterator, NamedTuple, Optional
 from ..events import Begin, Change, Commit, Effect, Event, Lock, LockEvent, Pending, Read, Suspend, Trace, Write
 from .effects import LASTING
 
-
 _ROWS = frozenset(("sql", "orm"))
 #: Locks that keep other writers waiting, the most telling first.
 _WAITING = ("row", "advisory", "table", "begin", "pattern", "written")

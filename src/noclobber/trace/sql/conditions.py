@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from .expressions import _SIGNS
-from .statements import Expr, Predicate, _LOCK_RANK
+from .statements import _LOCK_RANK, Expr, Predicate
 from .tokens import _column_name
 from .words import _LOCK_FUNCTIONS, _UNLOCK_FUNCTIONS
 

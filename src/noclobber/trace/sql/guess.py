@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from .statements import Expr, Name, ParamRef, Predicate, Statement
-from .tokens import _Token, _column_name, _holes_of, _name_at, _plain
+from .tokens import _column_name, _holes_of, _name_at, _plain, _Token
 from .words import _CLAUSES, _HEAD_MODIFIERS, _KEYWORDS
 
 

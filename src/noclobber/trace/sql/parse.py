@@ -11,8 +11,8 @@ from .guess import _guess
 from .lexer import _join, _number_params, _tokens
 from .reader import _Reader
 from .repair import _Flags, _render, _repair, _rewrite, _unglue
-from .statements import Name, ParamRef, Statement, _DIALECTS
-from .tokens import _HOLE_RE, _Token, _holes_of, _name_at, _name_tokens, _parts, _plain
+from .statements import _DIALECTS, Name, ParamRef, Statement
+from .tokens import _HOLE_RE, _holes_of, _name_at, _name_tokens, _parts, _plain, _Token
 from .words import _LOCK_FUNCTIONS, _STATEMENT_STARTS, _UNLOCK_FUNCTIONS, _looks
 
 MAX_LENGTH = 20_000  # longer text is left unread: sqlglot's cost and recursion grow with it

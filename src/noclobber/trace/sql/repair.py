@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 from .lexer import _H
-from .tokens import _HOLE_RE, _Token, _name_tokens, _plain
+from .tokens import _HOLE_RE, _name_tokens, _plain, _Token
 from .words import _CLAUSES, _HEAD_MODIFIERS, _KEYWORDS, _SPLIT_NEXT, _ends_operand, _starts_operand
 
 
