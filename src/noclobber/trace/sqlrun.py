@@ -3,9 +3,10 @@ from __future__ import annotations
 
 from typing import Any, Iterable, Optional
 
+from .binder import Binder, identity_like
 from .events import Begin, Commit, Lock, LockEvent, Precondition, Read, Record
 from .objects import Obj, State
-from .values import CONST, NOTHING, SERVER, Lit, Origin, Template, Value
+from .values import NOTHING, Lit, Origin, Template, Value
 
 _FALLBACKS = frozenset(("coalesce", "ifnull", "nvl", "isnull"))
 
@@ -191,7 +192,7 @@ class SqlRunner:
         return None
 
     # --- one statement ---------------------------------------------------------------------------------------------------------
-    def run_statement(self, statement: Any, binder: "Binder", spec: Any, receiver: Optional[Value], node: Any, state: State, doubt: str,
+    def run_statement(self, statement: Any, binder: Binder, spec: Any, receiver: Optional[Value], node: Any, state: State, doubt: str,
                       place: int, dialect: Optional[str]) -> Optional[Value]:
         verb = statement.verb
         if statement.advisory:
@@ -253,12 +254,12 @@ class SqlRunner:
         event.lock = Lock("advisory", event.n, "tx" if xact else "session")
         state.held |= {event.lock}
 
-    def sql_record(self, statement: Any, binder: "Binder", key: Iterable, spec: Any) -> Record:
+    def sql_record(self, statement: Any, binder: Binder, key: Iterable, spec: Any) -> Record:
         table = binder.name(statement.table)
         label = "".join(p if isinstance(p, str) else "{" + self.words(p) + "}" for p in table) if table else "?"
         return Record("sql", "sql", table, tuple(key), None, label)
 
-    def sql_read(self, statement: Any, binder: "Binder", spec: Any, receiver: Optional[Value], node: Any, state: State, place: int,
+    def sql_read(self, statement: Any, binder: Binder, spec: Any, receiver: Optional[Value], node: Any, state: State, place: int,
                  dialect: Optional[str]) -> Value:
         key = []
         for predicate in statement.where:
@@ -291,7 +292,7 @@ class SqlRunner:
         state.put(oid, Obj("path", origin, label=record.label, read=event.n))
         return self.values.origin(origin, objs=frozenset((oid,)))
 
-    def sql_filters(self, where: Iterable, binder: "Binder") -> Iterable:
+    def sql_filters(self, where: Iterable, binder: Binder) -> Iterable:
         """(column, operator, Value) of the conditions that every row fulfils."""
         for predicate in where:
             columns = [c for c in (predicate.column, *predicate.left.columns) if isinstance(c, str)]
@@ -313,7 +314,7 @@ class SqlRunner:
             return columns[place] if columns and -len(columns) <= place < len(columns) else None
         return name.strip("'\"").lower()
 
-    def sql_write(self, statement: Any, binder: "Binder", spec: Any, receiver: Optional[Value], node: Any, state: State, doubt: str,
+    def sql_write(self, statement: Any, binder: Binder, spec: Any, receiver: Optional[Value], node: Any, state: State, doubt: str,
                   place: int) -> Value:
         verb = {"update": "update", "delete": "delete", "replace": "replace", "merge": "update"}.get(statement.verb, "create")
         sets = statement.sets
@@ -418,7 +419,7 @@ class SqlRunner:
         elif not token and not write.conditional and plain & together:
             write.kept, write.kept_how = version, "around"
 
-    def inner_predicates(self, inner: Any, binder: "Binder") -> list:
+    def inner_predicates(self, inner: Any, binder: Binder) -> list:
         """`EXISTS (SELECT 1 FROM leases WHERE token = :t)`: a fencing token checked in the same statement."""
         found = []
         for predicate in inner.where:
@@ -465,112 +466,6 @@ class SqlRunner:
             else:
                 preconditions.append(Precondition("scope", column, value))
         return tuple(key), tuple(preconditions)
-
-
-def identity_like(value: Value) -> bool:
-    return any(o.kind in ("read", "param") for o in value.origins)
-
-
-class Binder:
-    """Gives the Values of placeholders and holes of one execution."""
-
-    def __init__(self, walker: Any, params: list, holes: tuple, state: State, var: bool) -> None:
-        self.walker, self.holes, self.state = walker, holes, state
-        self.positional: Optional[list] = None
-        self.mapping: dict = {}
-        self.rest: Optional[Value] = None
-        self.source: Optional[Value] = None  # an object whose items are the named parameters
-        self.parts_of: Optional[Value] = None  # something unknown whose items are the named parameters
-        if var:
-            self.positional = list(params)
-        elif params:
-            first = params[0]
-            known = walker.known_items(first, state)
-            mapping = walker.mapping_items(first, state)
-            if known is not None:
-                self.positional = known
-                if known and walker.known_items(known[0], state) is not None and len(known) == 1:
-                    self.positional = walker.known_items(known[0], state)
-            elif self.prefix(first, state):
-                self.positional = self.prefix(first, state)
-                self.rest = walker.member(first, state)
-            elif mapping:
-                self.mapping = mapping
-                self.rest = walker.rest_of(first, state, mapping)
-                self.source = first
-            else:
-                self.rest = walker.flat(state, first)
-                if first.same and all(state.heap[oid].kind in ("path", "part", "row") for oid in first.objs if oid in state.heap):
-                    self.parts_of = first
-                if walker.mapping_items(first, state) is not None:
-                    member = walker.member(first, state)
-                    items = walker.known_items(member, state)
-                    if items is not None:
-                        self.positional = items
-                    inner = walker.mapping_items(member, state)
-                    if inner:
-                        self.mapping = inner
-
-    def prefix(self, value: Value, state: State) -> list:
-        """The leading members of a sequence whose tail is not known (`[now] + ids`)."""
-        found: list = []
-        for oid in value.objs if len(value.objs) == 1 else ():
-            obj = state.heap.get(oid)
-            while obj is not None and obj.kind == "list" and f"[{len(found)}]" in obj.fields:
-                found.append(obj.fields[f"[{len(found)}]"])
-        return found
-
-    def everything(self) -> list:
-        found = list(self.positional or ()) + list(self.mapping.values())
-        return found + ([self.rest] if self.rest is not None else [])
-
-    def ref(self, ref: Any) -> Value:
-        if ref.name is not None:
-            found = self.mapping.get(f"[{ref.name!r}]")
-            if found is None and self.source is not None and self.rest is not None:
-                found = self.walker.item(self.source, self.walker.values.const(ref.name), None, self.state)
-            if found is None and self.parts_of is not None:
-                found = self.walker.known_part(self.parts_of, f"[{ref.name!r}]", self.state)
-            if found is not None:
-                return self.walker.flat(self.state, found)
-        elif self.positional is not None and 0 <= ref.position < len(self.positional):
-            return self.walker.flat(self.state, self.positional[ref.position])
-        if self.rest is not None:
-            return self.rest
-        return self.walker.values.unknown
-
-    def value(self, expression: Any) -> Value:
-        values = self.walker.values
-        if expression.form == "param" and len(expression.refs) == 1:
-            return self.ref(expression.refs[0])
-        if expression.form == "hole" and len(expression.holes) == 1 and not expression.refs:
-            return self.holes[expression.holes[0]]
-        if expression.form == "literal":
-            return values.const(expression.value)
-        if expression.form == "subquery":
-            return values.make(frozenset((SERVER,)))
-        found: set = set()
-        for ref in expression.refs:
-            found |= self.ref(ref).origins
-        for hole in expression.holes:
-            found |= self.holes[hole].origins
-        if expression.columns:
-            found.add(SERVER)
-        return values.make(frozenset(found) - ({CONST} if len(found) > 1 else set()) or frozenset((CONST,)))
-
-    def name(self, parts: tuple) -> tuple:
-        """A table name template with its holes filled."""
-        out: list = []
-        for part in parts:
-            piece: Any = part
-            if isinstance(part, int):
-                hole = self.holes[part]
-                piece = hole.text.lower() if hole.text is not None else hole
-            if isinstance(piece, str) and out and isinstance(out[-1], str):
-                out[-1] += piece
-            else:
-                out.append(piece)
-        return tuple(out)
 
 
 def _is_var(spec: Any, role: str) -> bool:

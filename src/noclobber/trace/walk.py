@@ -1,6 +1,6 @@
 """The walk: abstract interpretation of one scope in evaluation order; its result is a Trace.
 
-This module holds control flow: statements, branches, loops to a fixpoint, exceptions, regions. Expressions are in `evaluate`,
+This module holds statements and branches; roots, loops, handlers are in modules of that name. Expressions are in `evaluate`,
 calls in `calls`, what library calls mean in `stores`, tests that refine a branch in `refine`.
 """
 from __future__ import annotations
