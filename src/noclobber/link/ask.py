@@ -12,6 +12,8 @@ from .scopes import Scope, statements_at
 
 #: Functions of other modules that are looked at as callers of one function.
 MAX_CALLERS = 20
+#: Kinds of events of a function that may write an ORM's row (triage): the others are no writers of a field.
+_WRITES_ROWS = frozenset(("orm-persist", "orm-update", "orm-flush", "orm-session-read"))
 #: Lines of a global table of functions.
 MAX_TABLE_LINES = 80
 
@@ -186,8 +188,11 @@ class Ask:
         writes = re.compile(rf"\b{re.escape(field)}\s*(?:[-+*/|&]|//)?=(?!=)|['\"]{re.escape(field)}['\"]")
         for module in sorted((self.module, *self._mentioning(field)), key=lambda module: module.entry.path):
             for key, info in module.index.functions.items():
-                if writes.search("\n".join(module.source.lines[info.start - 1:info.end])):
-                    found.append(module.scope(key))
+                if not writes.search("\n".join(module.source.lines[info.start - 1:info.end])):
+                    continue
+                scope = module.scope(key)
+                if scope.kinds is None or scope.kinds & _WRITES_ROWS:
+                    found.append(scope)
         return found
 
     # --- callers -------------------------------------------------------------------------------------------------------------
@@ -206,7 +211,8 @@ class Ask:
         for key, info in words.get(name, ()):
             if (home.name, key) == scope.key:
                 continue
-            if _calls("\n".join(home.source.lines[info.start - 1:info.end]), name):
+            text = "\n".join(home.source.lines[info.start - 1:info.end])
+            if _calls(text, name) and _reaches(home.scope(key), text, scope, name):
                 found.append(home.scope(key))
         found += self._through_tables(home, name, scope.key)
         if name.startswith("__"):
@@ -218,7 +224,8 @@ class Ask:
                 continue
             for key, info in module.index.functions.items():
                 text = "\n".join(module.source.lines[info.start - 1:info.end])
-                if name in text and _calls(text, name if scope.cls is None else "." + name):
+                said = name if scope.cls is None else "." + name
+                if name in text and _calls(text, said) and _reaches(module.scope(key), text, scope, said):
                     found.append(module.scope(key))
         return list(dict.fromkeys(found))[:MAX_CALLERS]
 
@@ -254,11 +261,18 @@ class Ask:
         return any(found is not None and found[0] is scope.module for found in (self.library.follow(module, star) for star in module.index.stars))
 
 
+#: What stands before a method's name that is the caller's own.
+_OWN = re.compile(r"(?:(?<![\w.])(?:self|cls)|super\(\))\.?$")
 _WORD = re.compile(r"\w+")
 
 
 def _calls(text: str, name: str) -> bool:
     """Does the text hold `name(` or `name` as a word of its own beside its definition?"""
+    return next(_uses(text, name), None) is not None
+
+
+def _uses(text: str, name: str) -> Iterator[int]:
+    """Where the text says the name as a word of its own beside its definition."""
     at = text.find(name)
     while at >= 0:
         before = text[at - 1] if at and name[0] != "." else " "
@@ -266,9 +280,17 @@ def _calls(text: str, name: str) -> bool:
         if not (before.isalnum() or before == "_") and not (after.isalnum() or after == "_"):
             lead = text[max(0, at - 4):at]
             if not lead.endswith("def "):
-                return True
+                yield at
         at = text.find(name, at + 1)
-    return False
+
+
+def _reaches(caller: Scope, text: str, scope: Scope, name: str) -> bool:
+    """May the caller's text reach a method by this name? Where it is only said of the caller's own object (`self.f`, `super().f`), the method
+    must be one of the caller's class or of its bases."""
+    own = caller.cls
+    if own is None or scope.cls is None or any(not _OWN.search(text[max(0, at - 12):at]) for at in _uses(text, name)):
+        return True
+    return any(cls == scope.cls for cls in own.mro())
 
 
 def _self_assigns(definition: Any, name: str) -> Iterator[Any]:
