@@ -13,9 +13,10 @@ import pickle
 import re
 import tempfile
 import tokenize
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TypeVar
 
 from noclobber import engine, knowledge, suppress, verdict
 from noclobber.config import Config, Resolver
@@ -26,6 +27,8 @@ ROOT = Path(__file__).resolve().parents[1]
 FIXTURES = ROOT / "tests" / "fixtures"
 #: Folders below FIXTURES that are not one file = one case.
 NOT_CASES = ("projects",)
+
+T = TypeVar("T")
 
 _MARKER = re.compile(r"#\s*(expect|alt|todo):\s*([a-z0-9][a-z0-9, -]*)")
 
@@ -85,21 +88,27 @@ def together(paths: Sequence[str], jobs: int = 1) -> dict[str, tuple[Finding, ..
     return found
 
 
-@functools.lru_cache(maxsize=None)
-def whole_run() -> dict[str, tuple[Finding, ...]]:
-    """path → findings of one run over all fixtures. Made once for all workers of a test run: the first that asks makes it, with all cores."""
-    folders = sorted(str(folder) for folder in FIXTURES.iterdir() if folder.is_dir() and folder.name not in NOT_CASES)
+def made_once(name: str, make: Callable[[], T]) -> T:
+    """What `make` gives, made once for all workers of a test run: the first that asks makes it, the others wait and read it."""
     session = os.environ.get("PYTEST_XDIST_TESTRUNUID")
     if session is None:
-        return together(folders)
-    shared = Path(tempfile.gettempdir()) / f"noclobber-fixtures-{session}.pickle"
+        return make()
+    shared = Path(tempfile.gettempdir()) / f"noclobber-{name}-{session}.pickle"
     with open(f"{shared}.lock", "w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
-        if shared.exists():
-            return pickle.loads(shared.read_bytes())
-        found = together(folders, jobs=os.cpu_count() or 1)
-        shared.write_bytes(pickle.dumps(found))
-        return found
+        if not shared.exists():
+            made = make()
+            shared.write_bytes(pickle.dumps(made))
+            return made
+        return pickle.loads(shared.read_bytes())
+
+
+@functools.lru_cache(maxsize=None)
+def whole_run() -> dict[str, tuple[Finding, ...]]:
+    """path → findings of one run over all fixtures, with all cores."""
+    folders = sorted(str(folder) for folder in FIXTURES.iterdir() if folder.is_dir() and folder.name not in NOT_CASES)
+    alone = "PYTEST_XDIST_TESTRUNUID" not in os.environ
+    return made_once("fixtures", lambda: together(folders, jobs=1 if alone else os.cpu_count() or 1))
 
 
 def absolute(path: str) -> str:

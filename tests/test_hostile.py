@@ -1,22 +1,24 @@
-"""Hostile input: an answer each time, never a dead process, never an internal error, never more than some seconds of CPU.
+"""Hostile input: an answer each time, never a dead process, never an internal error.
 
-Each case is one file, checked in its own process as a user would do it. The cases are made here, none is stored.
+Each case is one file in a project of its own. The cases are made here, none is stored.
 """
 from __future__ import annotations
 
+import functools
 import json
 import os
-import resource
 import subprocess
 import sys
+import tempfile
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
+from helpers import made_once
+
 ROOT = Path(__file__).resolve().parents[1]
 TIMEOUT = 300  # seconds of a busy machine
-MAX_CPU = 60.0  # seconds, on a busy machine; the longest, ten thousand lines, needs about 20
 
 HEAD = """\
 import sqlite3
@@ -879,49 +881,74 @@ def literals() -> str:
 # --- the run ----------------------------------------------------------------------------------------------------------------
 
 
-def check(path: Path, cache: Path) -> tuple[int, dict, float, str]:
-    """(exit code, JSON document, CPU seconds, stderr) of `noclobber check --strict` on one file in its own process."""
-    environment = {**os.environ, "PYTHONPATH": str(ROOT / "src"), "NOCLOBBER_CACHE_DIR": str(cache)}
-    before = resource.getrusage(resource.RUSAGE_CHILDREN)
+def check(folder: Path) -> tuple[int, dict, str]:
+    """(exit code, JSON document, stderr) of `noclobber check --strict` on a folder in its own process."""
+    environment = {**os.environ, "PYTHONPATH": str(ROOT / "src")}
     done = subprocess.run(
-        [sys.executable, "-m", "noclobber", "check", "--strict", "--no-cache", "--isolated", "--output-format", "json", path.name],
-        cwd=path.parent, env=environment, capture_output=True, timeout=TIMEOUT,
+        [sys.executable, "-m", "noclobber", "check", "--strict", "--no-cache", "-j", "1", "--output-format", "json", "."],
+        cwd=folder, env=environment, capture_output=True, timeout=TIMEOUT,
     )
-    after = resource.getrusage(resource.RUSAGE_CHILDREN)
-    cpu = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
     errors = done.stderr.decode("utf-8", "replace")
     assert done.returncode in (0, 1, 2), f"died with {done.returncode}: {errors[-2000:]}"
-    return done.returncode, json.loads(done.stdout), cpu, errors
+    return done.returncode, json.loads(done.stdout), errors
 
 
-def _marked() -> list:
-    """The shapes that cost seconds run beside the normal set (`pytest -m "corpus or services"`): those from `a_long_loop` on that
-    grow with a number, up to `globals_in_a_ring`."""
-    names = list(CASES)
-    first, last = names.index("a_long_loop"), names.index("globals_in_a_ring")
-    return [pytest.param(name, marks=pytest.mark.corpus) if first <= at <= last else name for at, name in enumerate(names)]
-
-
-@pytest.mark.parametrize("name", _marked())
-def test_an_answer(name: str, tmp_path: Path) -> None:
+def write_case(folder: Path, name: str) -> None:
+    """A project of its own with one hostile file."""
     text = CASES[name]()
-    path = tmp_path / "hostile.py"
-    path.write_bytes(text if isinstance(text, bytes) else text.encode("utf-8"))
-    code, document, cpu, errors = check(path, tmp_path / "cache")
-    codes = [finding["code"] for finding in document["findings"]]
+    project = folder / name
+    project.mkdir()
+    (project / ".noclobber.toml").write_text("")
+    (project / "hostile.py").write_bytes(text if isinstance(text, bytes) else text.encode("utf-8"))
+
+
+@functools.lru_cache(maxsize=None)
+def together() -> tuple[dict, str]:
+    """(JSON document, stderr) of one process over the cases of the normal set."""
+
+    def run() -> tuple[dict, str]:
+        with tempfile.TemporaryDirectory() as folder:
+            for name in QUICK:
+                write_case(Path(folder), name)
+            return check(Path(folder))[1:]
+
+    return made_once("hostile", run)
+
+
+#: The shapes that cost seconds run beside the normal set (`pytest -m corpus`): those from `a_long_loop` on that grow with a number, up to
+#: `globals_in_a_ring`.
+SLOW = list(CASES)[list(CASES).index("a_long_loop"):list(CASES).index("globals_in_a_ring") + 1]
+QUICK = [name for name in CASES if name not in SLOW]
+
+
+def assert_answered(name: str, document: dict, errors: str) -> None:
+    """One file of the document: found or refused as its case says, no internal error."""
+    own = f"{name}/hostile.py"
+    codes = [finding["code"] for finding in document["findings"] if finding["path"] == own]
+    failed = [error for error in document["errors"] if error["path"] == own]
     assert "Traceback" not in errors, errors
-    assert "RMW009" not in codes, document["errors"]
-    for error in document["errors"]:
+    assert "RMW009" not in codes, failed
+    for error in failed:
         assert error["code"] == "RMW001"
         assert error["line"] >= 1 and error["message"]
     if name in REFUSED:
-        assert [error["code"] for error in document["errors"]] == ["RMW001"], document["errors"]
-        assert code in (1, 2)
-    else:
-        assert code in (0, 1) or any(error["code"] == "RMW001" for error in document["errors"])
+        assert [error["code"] for error in failed] == ["RMW001"], failed
     if name in FOUND:
-        assert "RMW101" in codes, (codes, document["errors"])
-    assert cpu <= MAX_CPU, f"{cpu:.1f} s of CPU"
+        assert "RMW101" in codes, (codes, failed)
+
+
+@pytest.mark.parametrize("name", QUICK)
+def test_an_answer(name: str) -> None:
+    """Of one process for all: the next file is read whatever came before it."""
+    assert_answered(name, *together())
+
+
+@pytest.mark.parametrize("name", [pytest.param(name, marks=pytest.mark.corpus) for name in SLOW] + ["nested_brackets_200", *sorted(REFUSED)[:2]])
+def test_an_answer_of_its_own_process(name: str, tmp_path: Path) -> None:
+    write_case(tmp_path, name)
+    code, document, errors = check(tmp_path)
+    assert_answered(name, document, errors)
+    assert code in ((1, 2) if document["errors"] else (0, 1))
 
 
 if __name__ == "__main__":  # `python tests/test_hostile.py FOLDER [name …]` writes the cases
