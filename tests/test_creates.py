@@ -1,7 +1,11 @@
 """RMW205: which creates are refused by a key, so that only the strict form is said."""
 from __future__ import annotations
 
+from pathlib import Path
+
 from helpers import FIXTURES, lint_bytes
+from noclobber import engine, verdict
+from noclobber.config import Resolver
 
 FILE = FIXTURES / "check-then-create" / "access_keys_bad.py"
 
@@ -74,3 +78,77 @@ def note(project, value):
 """
     assert variants(text) == ["constraint"]
     assert variants(text.replace(', marks.c.name == "last"', "")) == [""]
+
+
+RELATED = """
+from django.db import models
+
+
+class Shelf(models.Model):
+    room = models.CharField(max_length=20)
+
+
+class Label(models.Model):
+    shelf = models.ForeignKey(Shelf, on_delete=models.CASCADE, related_name="labels")
+    colour = models.CharField(max_length=20)
+
+    class Meta:
+        unique_together = ("shelf", "colour")
+
+
+class Tape(models.Model):
+    room = models.CharField(max_length=20)
+    name = models.CharField(max_length=20)
+    width = models.IntegerField()
+
+    class Meta:
+        unique_together = ("room", "name")
+
+
+def label(shelf, colour):
+    if not shelf.labels.filter(colour=colour).exists():
+        shelf.labels.create(colour=colour)
+
+
+def missing(model, room, names):
+    known = {each.name for each in model.objects.filter(room=room)}
+    for name in set(names) - known:
+        model.objects.create(room=room, name=name, width=len(name))
+
+
+def tapes(room, names):
+    missing(Tape, room, names)
+"""
+
+
+def test_the_class_of_a_relation_is_known_by_the_name_of_its_other_side() -> None:
+    assert variants(RELATED)[0] == "constraint"
+    assert variants(RELATED.replace('unique_together = ("shelf", "colour")', "pass"))[0] == ""
+
+
+def test_the_class_that_all_callers_hand_in_and_the_columns_of_a_set_are_asked_for_a_key() -> None:
+    assert variants(RELATED.replace('("room", "name")', '("room", "width")')).count("") == 1
+    assert variants(RELATED + "\n\ndef others(room, names):\n    missing(Shelf, room, names)\n").count("") == 1
+
+
+def test_a_command_that_an_operator_starts_lowers_the_confidence(tmp_path: Path) -> None:
+    """One that sets something up, by its name, is run once; where something else calls the same code there is no doubt."""
+    helper = "from shop.models import Kind\n\n\ndef add_kinds(names):\n    for name in names:\n        if not Kind.objects.filter(name=name).exists():\n            Kind.objects.create(name=name)\n"
+    command = "from django.core.management.base import BaseCommand\n\nfrom shop.kinds import add_kinds\n\n\nclass Command(BaseCommand):\n    def handle(self, *args, **options):\n        add_kinds(options['names'])\n"
+    files = {
+        "pyproject.toml": "", "shop/__init__.py": "", "shop/kinds.py": helper,
+        "shop/models.py": "from django.db import models\n\n\nclass Kind(models.Model):\n    name = models.CharField(max_length=20)\n",
+    }
+
+    def confidence(name: str, more: str = "") -> list[str]:
+        root = tmp_path / name
+        for path, text in {**files, f"shop/management/commands/{name}.py": command, "shop/views.py": more}.items():
+            (root / path).parent.mkdir(parents=True, exist_ok=True)
+            (root / path).write_text(text, encoding="utf-8")
+        config = Resolver({"preset": "strict", "preview": True, "min-confidence": "low"}, cwd=str(root)).for_path(str(root))
+        run = engine.run([str(root)], config, jobs=1)
+        return [finding.confidence for finding in verdict.settle(run.items).findings if finding.name == "check-then-create"]
+
+    assert confidence("sync_kinds") == ["medium"]
+    assert confidence("init_kinds") == ["low"]
+    assert confidence("init_more_kinds", "from shop.kinds import add_kinds\n\n\ndef view(request):\n    add_kinds(request.POST['names'])\n") == ["high"]

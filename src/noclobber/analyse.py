@@ -220,7 +220,41 @@ class _Run:
                 continue
             if name in self.index.functions and not self.confirmed(claim, scope, 0):
                 continue
+            if claim.needs_another:
+                if self.of_the_deleted(claim, scope):
+                    continue
+                claim.doubts |= self.by_hand(scope)
             self.keep(claim, scope)
+
+    def of_the_deleted(self, claim: Any, scope: Any) -> bool:
+        """Is the function called once for each row that is deleted, and is the claim about what belonged to that row?"""
+        from noclobber.trace.questions.guards import asks_for
+
+        if not hasattr(scope, "info") and claim.site.function in self.index.functions:
+            # A handler that the module itself connects: its parameters are told by its own walk.
+            scope = self.module.scope(claim.site.function)
+            claim = next((own for own in self.walk(scope)[1] if own.rule == claim.rule and own.site.at is claim.site.at), claim)
+        signals = {signal: row for entry in self.vocabulary.entries("orm") for text in entry.fields.get("deletion_signals", ()) or () for signal, _, row in (text.partition(" -> "),)}
+        read = claim.read if hasattr(scope, "info") and set(scope.info.params) & set(signals.values()) else None
+        heard = self.ask.heard_by(scope) if read is not None else frozenset()
+        return bool(heard) and all(signal in signals and asks_for(read, signals[signal]) for signal in heard)
+
+    def by_hand(self, scope: Any) -> frozenset:
+        """The doubt that nobody runs the code twice at the same time, where commands alone lead to it: an operator starts them, some only once."""
+        commands, queue, seen = [], [scope], {scope.key}
+        while queue:
+            each = queue.pop()
+            trace = self.walk(each)[0] if len(seen) <= MAX_ASKED else None
+            if trace is not None and trace.entry == "command":
+                commands.append(each)
+                continue
+            callers = [caller for caller in self.ask.callers(each) if caller.key not in seen and caller.info.depth <= DEPTH_LIMIT] if trace is not None and hasattr(each, "info") else []
+            if not callers:
+                return frozenset()
+            seen |= {caller.key for caller in callers}
+            queue += callers
+        once = all(self.vocabulary.match("one_off_command", command.module.name) for command in commands)
+        return frozenset(("operator", "one-off") if once else ("operator",))
 
     def brought_home(self, claim: Any, scope: Any) -> bool:
         """A finding that stands in another module, seen from a scope of this one. False: that module's own analysis has it.
@@ -370,7 +404,9 @@ class _Run:
         """All known callers hold the guard: silent. Some do not: the unguarded call is a related place. way: the callees that led here."""
         if depth >= MAX_CALLERS:
             return True
-        judged = False
+        from noclobber.trace.questions.claims import REFUSED
+
+        judged, milder = False, None
         way = (*(way or self.inside(claim)), scope)
         callers = self.ask.callers(scope)
         if len(callers) > 1:
@@ -401,6 +437,9 @@ class _Run:
             if not mine:
                 judged = judged or not partly or any(_holds(event) or _is_made(event, claim) for event in events)
                 continue
+            if claim.variant != REFUSED and all(other.variant == REFUSED for other in mine):
+                milder = mine[0]  # the caller says of which class the row is
+                continue
             if self.confirmed(claim, caller, depth + 1, way):
                 from noclobber.trace.questions.claims import Mark
 
@@ -410,6 +449,8 @@ class _Run:
                 claim.doubts -= {"parameter"}
                 return True
             judged = True
+        if milder is not None and not judged:
+            claim.variant, claim.message = milder.variant, milder.message
         return not judged
 
     def inside(self, claim: Any) -> tuple:

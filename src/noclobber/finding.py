@@ -99,9 +99,10 @@ DOUBTS = {
     "session-unknown": "the session that commits is perhaps not the one that the row was loaded in",
     "sql-unread": "the SQL text could not be read",
     "incomplete": "a helper's summary is incomplete",
+    "operator": "only a command that an operator starts leads here",
 }
 #: Reasons that set confidence outright.
-CAPS = {"process-lock": "low", "other-column": "low", "pattern-only": "low", "memoised": "medium", "session-lock": "medium"}
+CAPS = {"process-lock": "low", "other-column": "low", "pattern-only": "low", "memoised": "medium", "session-lock": "medium", "one-off": "low"}
 #: The same reasons in words.
 CAP_REASONS = {
     "other-column": "the tested column is none that the write changes",
@@ -109,6 +110,7 @@ CAP_REASONS = {
     "pattern-only": "the call is known by a name pattern only",
     "memoised": "the store is a cache",
     "session-lock": "the lock's owner can lose it while it works",
+    "one-off": "only a command that is run once leads here",
 }
 CONFIDENCES = ("low", "medium", "high")
 SEVERITIES = ("info", "warning", "error")

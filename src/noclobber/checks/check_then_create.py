@@ -4,7 +4,7 @@ from __future__ import annotations
 from typing import Iterator
 
 from noclobber.trace.events import Trace
-from noclobber.trace.questions.claims import Claim, Mark
+from noclobber.trace.questions.claims import REFUSED, Claim, Mark
 from noclobber.trace.questions.creates import resting_creates
 from noclobber.trace.questions.guards import rejected
 
@@ -28,6 +28,6 @@ def check(trace: Trace) -> Iterator[Claim]:
             help="have a unique constraint refuse the second and handle its error (get_or_create where it is exactly that), or lock a row that all of them share before the look",
             teach="unique_error = [\"NameOfYourError\"]  # [tool.noclobber.patterns]: exceptions that tell of a refused duplicate",
             doubts=found.write.doubts | found.doubts,
-            variant="constraint" if found.constraint else "",
+            variant=REFUSED if found.constraint else "", needs_another=True, read=found.read,
             values=(("value", found.label), ("changed", f"`{found.label}`")),
         )

@@ -27,5 +27,5 @@ def check(trace: Trace) -> Iterator[Claim]:
             teach="locking_reader = [\"name_of_your_helper\"]  # [tool.noclobber.patterns]: readers that lock the row",
             doubts=write.doubts | held_doubts(found.start, write) | found.doubts,
             values=(("value", what), ("changed", f"`{tested.column}`")),
-            obj=found.obj, tested=tested, read=found.read, change=found.change,
+            obj=found.obj, tested=tested, read=found.read, change=found.change, needs_another=write.verb == "delete",
         )

@@ -5,7 +5,7 @@ from typing import Any, Optional, Sequence
 
 import libcst as cst
 
-from noclobber.trace.models import declared_keys
+from noclobber.trace.uniquekeys import declared_keys
 
 from .edits import Refused, Spot
 from .follow import exclusive, mentions

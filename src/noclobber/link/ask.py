@@ -159,6 +159,21 @@ class Ask:
             module.versions = versions_of(module.source.text, is_version)
         return module.versions
 
+    def fields_saying(self, text: str, keywords: Any) -> list:
+        """[(class, field, constructor)] of fields of the project's classes whose constructor is given this text by one of the keywords."""
+        said = [f"{keyword}={quote}{text}{quote}" for keyword in sorted(keywords) for quote in "'\""]
+        found = []
+        for module in dict.fromkeys((self.module, *(module for words in said for module in self._mentioning(words)))):
+            for key, info in module.index.classes.items():
+                for name, ranges in info.assigns.items():
+                    first, last = ranges[0]
+                    if any(words in line for line in module.source.lines[first - 1:last] for words in said):
+                        cls = module.klass(key)
+                        call = cls.field_call(name)
+                        if call is not None and any(call[2].get(keyword, "").strip("'\"") == text for keyword in keywords):
+                            found.append((cls, name, call))
+        return found
+
     # --- hooks -----------------------------------------------------------------------------------------------------------------
     def hooks(self, event: str) -> list:
         """Functions registered for a library's event, `@listens_for(target, "begin")`, in this module and in others that say so."""
@@ -174,6 +189,18 @@ class Ask:
                                 found.append(scope)
             self._hooks[event] = found
         return self._hooks[event]
+
+    def heard_by(self, scope: Scope) -> frozenset:
+        """Names of the signals that call a function: `post_delete.connect(handlers.tidy_up)`, `@receiver(post_delete)`."""
+        found = set()
+        if "receiver" in (text.rpartition(".")[2] for text in scope.info.decorators):
+            above = "\n".join(scope.module.source.lines[scope.info.start - 1:scope.info.def_line - 1])
+            for given in re.findall(r"receiver\(([^)]*)\)", above):
+                found |= {name.rpartition(".")[2] for name in re.findall(r"[\w.]+", given.partition("sender")[0])}
+        connected = re.compile(rf"(\w+)\.connect\(\s*(?:receiver\s*=\s*)?(?:\w+\.)*{re.escape(scope.name)}\b")
+        for module in (scope.module, *self._mentioning(scope.name)):
+            found |= set(connected.findall(module.source.text))
+        return frozenset(found)
 
     def _mentioning(self, word: str) -> list:
         """Other modules of the project whose text holds a word."""

@@ -164,6 +164,8 @@ class Evaluator(Containers, Operators, Assigning):
         model = self.relation_model(obj, name, typ)
         related = self.class_of(model[1]) if model is not None else None
         label = "" if name.startswith("[") else name if model is not None and model[1] is None else ""
+        if model is not None:
+            self.note_relation(obj, name, origin)
         state.put(part, Obj("part", origin, parent=(oid, name), session=obj.session, model=model, cls=related, label=label).but(detached=obj.detached))
         value = self.values.origin(origin, objs=frozenset((part,)), name=name if not name.startswith("[") else obj.label, typ=typ or (related.type_name if related is not None else None))
         current = state.heap[oid]
@@ -314,6 +316,8 @@ class Evaluator(Containers, Operators, Assigning):
             return asked
         for gen in node.generators:
             iterable = self.eval(gen.iter, inner)
+            if iterable.query is not None:
+                iterable = self.evaluated_query(iterable, gen, inner)  # of its filters nothing goes into what is made of its rows
             over.append(iterable)
             element, _ = self.element_of(iterable, gen, inner)
             self.assign(gen.target, element, inner, node)

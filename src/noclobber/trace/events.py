@@ -109,10 +109,10 @@ class Read(Event):
     filters: ((column, operator, Value), …) that every row it gives fulfils; sources: for each of `columns` the columns that it is computed from;
     preconditions: it answers only while the record is still that version;
     aggregate: a count, sum, maximum of rows; partial: only some columns were loaded; open_filter: it is narrowed by something that could not be read;
-    ordered: its rows were asked for in an order."""
+    ordered: its rows were asked for in an order; of_new: its key names a row that was made here (None: not asked yet)."""
 
     __slots__ = ("record", "columns", "lock", "many", "cached", "spec", "session", "outside", "filters", "sources", "preconditions", "aggregate",
-                 "partial", "open_filter", "snapshot", "listed", "ordered")
+                 "partial", "open_filter", "snapshot", "listed", "ordered", "of_new")
     kind = "read"
 
     def __init__(self, n: int, site: Site, ctx: Context) -> None:
@@ -120,6 +120,7 @@ class Read(Event):
         self.session, self.outside, self.filters, self.sources, self.snapshot = None, "", (), (), False
         self.preconditions: tuple = ()
         self.aggregate = self.partial = self.open_filter = self.listed = self.ordered = False
+        self.of_new: Optional[bool] = None
 
     def describe(self) -> str:
         return f"{self.record.label} key={self.record.key!r} cols={self.columns} lock={self.lock}{' outside=' + self.outside if self.outside else ''}"
@@ -435,7 +436,7 @@ class Loop(Event):
 class Trace:
     """The events of one root with what rules ask of them."""
 
-    __slots__ = ("events", "root", "unchecked", "incomplete", "loops", "entry", "route", "made", "touched", "used", "match", "bodies", "toolbox", "behind", "ordered", "parsed", "callees", "taken", "mute")
+    __slots__ = ("events", "root", "unchecked", "incomplete", "loops", "entry", "route", "made", "touched", "used", "match", "bodies", "toolbox", "behind", "ordered", "parsed", "callees", "taken", "mute", "relations")
 
     def __init__(self, root: str) -> None:
         self.root = root
@@ -451,6 +452,7 @@ class Trace:
         self.callees: dict = {}  # call sites from the root down (`Context.calls`) → (qualified name, path) of the function that the last one enters
         self.taken: set = set()  # numbers of the writes that take a lock
         self.mute: set = set()  # of those among them whose answer does not tell whether they were refused
+        self.relations: set = set()  # origins of fields that hold another row
         self.parsed: set = set()  # numbers of the reads of which a document was made
         self.used: set = set()  # reads whose content was handed out: returned, sent, passed on
         self.bodies: list = []  # functions walked with nothing known of their arguments (`tools.Body`): the root, functions in it that are tools

@@ -10,7 +10,7 @@ from . import ir
 from .arguments import Arguments
 from .events import Precondition, Read
 from .objects import Obj, State
-from .uniques import makes_itself, unique_groups
+from .uniquekeys import UniqueKeys
 from .values import NOTHING, SERVER, Origin, Query, Value
 
 _BEGINNING = frozenset(("filter", "lock", "load", "many", "scalar", "check_exists", "set_write", "create", "upsert", "result", "persist", "chain"))
@@ -25,7 +25,7 @@ _PLAIN_TYPES = frozenset(("str", "bytes", "list", "List", "dict", "Dict", "set",
 _SET_ONCE = ("primary_key", "unique", "auto_now", "auto_now_add")
 
 
-class Models:
+class Models(UniqueKeys):
     """Mixin of Walker."""
 
     # --- facts of a class ------------------------------------------------------------------------------------------------------
@@ -130,44 +130,6 @@ class Models:
         text = cls.annotation_text(name).replace("Mapped[", "").replace("Optional[", "").strip("'\"")
         return text.split("[")[0].split("|")[0].strip(" ]").rsplit(".", 1)[-1] in _PLAIN_TYPES
 
-    def unique_of(self, entity: Optional[Value]) -> Optional[bool]:
-        """Does the class declare a unique constraint beside its primary key? None: the class was not found."""
-        cls = self.class_of(entity)
-        if cls is None:
-            return None
-        entry = self.orm_of_class(cls)
-        for base in cls.mro():
-            for name in base.info.assigns:
-                call = base.field_call(name)
-                if call is not None and makes_itself(call):
-                    continue
-                if call is not None and (call[2].get("unique") == "True" or any("unique=True" in text for text in (*call[1], *call[2].values())) or "unique_with" in call[2] or call[0].rsplit(".", 1)[-1] == "OneToOneField"):
-                    return True
-        for name in self.unique_bodies(entry):
-            text = cls.nested_text(name) + cls.text_of(name)
-            if any(word in text for word in ("UniqueConstraint", "unique_together", "unique=True", "'unique'", '"unique"', "True)", "unique = True")):
-                return True
-        return False
-
-    def keys_of(self, cls: Any) -> frozenset:
-        """Columns of the primary key that the class or a base declares, else the one that its ORM gives it; none where it is not known."""
-        found = declared_keys(cls)
-        entry = self.orm_of_class(cls) if cls is not None and not found else None
-        implicit = entry.fields.get("implicit_key") if entry is not None else None
-        return frozenset((implicit,)) if implicit else found
-
-    def unique_bodies(self, entry: Any) -> tuple:
-        """Names in a class body that declare unique constraints; of every ORM for a class whose base was not found."""
-        entries = (entry,) if entry is not None else self.vocabulary.entries("orm")
-        return tuple(dict.fromkeys(name for found in entries for name in found.fields.get("unique_in", ()) or ()))
-
-    def note_unique(self, event: Any, entity: Optional[Value]) -> None:
-        """What refuses a second row like the one that is created."""
-        event.unique = self.unique_of(entity)
-        cls = self.class_of(entity)
-        if cls is not None and event.unique:
-            event.unique_columns = unique_groups(cls, self.unique_bodies(self.orm_of_class(cls)))
-
     # --- relations of a row ------------------------------------------------------------------------------------------------------
     def relation_model(self, obj: Obj, name: str, typ: Optional[str]) -> Any:
         """(entry, entity Value or None) of a part that may be a row of its own."""
@@ -191,6 +153,11 @@ class Models:
             if self.is_relation_field(cls, name) is False:
                 return None  # a plain column
         return entry, None
+
+    def note_relation(self, obj: Obj, name: str, origin: Origin) -> None:
+        cls = self.model_class(obj)
+        if cls is not None and self.is_relation_field(cls, name):
+            self.trace.relations.add(origin)
 
     def related_element(self, iterable: Value, element: Value, state: State) -> None:
         """`for line in order.lines:`: each is a row of the related class."""
@@ -548,14 +515,3 @@ def _by_name_only(args: Any) -> bool:
 
 def packages_of(entry: Any) -> frozenset:
     return frozenset(base.split(".")[0] for base in entry.fields.get("base", ()) or () if not base.startswith(("*", "db.")))
-
-
-def declared_keys(cls: Any) -> frozenset:
-    """Columns of the primary key that the class or a base declares."""
-    found: set = set()
-    for base in cls.mro() if cls is not None else ():
-        for name in base.info.assigns:
-            call = base.field_call(name)
-            if call is not None and (call[2].get("primary_key") == "True" or any("primary_key=True" in text for text in (*call[1], *call[2].values()))):
-                found.add(name)
-    return frozenset(found)

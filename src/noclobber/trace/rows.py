@@ -108,6 +108,7 @@ class Rows:
         event = self.event(Read, node, state, "q", record=record, columns=columns, lock=None, many=how == "many", cached=False, spec=spec)
         event.partial = event.partial or "partial" in query.flags
         event.open_filter, event.ordered = "open" in query.flags, "ordered" in query.flags
+        event.of_new = event.of_new is not False and self.asks_for_new(query, state)
         event.aggregate = how == "scalar" or "probe" in query.flags or any(v.ref is not None and v.ref[0] == "expression" for v in query.entity)
         if how != "many":
             for tried in self.tried_reads:
@@ -158,6 +159,24 @@ class Rows:
             fields[record.label] = row
             return self.container(node, "tuple", state, fields, None, "entityrow")
         return row
+
+    def asks_for_new(self, query: Query, state: State) -> bool:
+        """Are the rows asked for by a row that was made here (`filter(order=order)`, `filter(order_id=order.pk)`)? Nobody else can have given it such rows."""
+        for _, op, value in query.filters:
+            if op != "=":
+                continue
+            if value.objs and all(self.is_new_row(state.heap.get(oid)) for oid in value.objs):
+                return True
+            if value.name and any(o.kind == "opaque" and not o.path for o in value.same) and self.vocabulary.match("accessor_create", value.name):
+                return True  # `line = super().create(attrs)`
+            owners = {o._replace(path=o.path[:-1]) for o in value.same if o.path and str(o.path[-1]) in ("pk", "id")}
+            made = {obj.origin for obj in state.heap.values() if self.is_new_row(obj)} if owners else set()
+            if owners and owners <= made.union(*(event.base for event in self.trace.of("write") if event.verb == "create")):
+                return True
+        return False
+
+    def is_new_row(self, obj: Optional[Obj]) -> bool:
+        return obj is not None and obj.new and (obj.model is not None or obj.kind == "instance" and obj.cls is not None and self.model_class(obj) is not None)
 
     def row_object(self, value: Value, event: Any, node: Any, state: State, session: Optional[Value] = None) -> Value:
         entity = value.query.entity[0] if value.query.entity else None

@@ -7,6 +7,10 @@ from typing import Any
 from ..events import Event, Site, Write
 
 
+#: Variant of a create whose second the database refuses.
+REFUSED = "constraint"
+
+
 @dataclass(slots=True)
 class Mark:
     """A related place: role of `finding.ROLES`, site, words."""
@@ -43,6 +47,7 @@ class Claim:
     loop: Any = None  # the Loop (or Begin, Commit) event, for fixes
     tested: Any = None  # the Act or Tested that lets the write through, for fixes
     field: str = ""  # the column or attribute, for fixes
+    needs_another: bool = False  # it takes a second run of the same code: what a person starts by hand now and then hardly meets itself
 
 
 def lock_help_of(write: Write, general: str, field: str = "", record: str = "") -> str:

@@ -41,7 +41,7 @@ def resting_creates(trace: Trace) -> Iterator[Create]:
 
 def _reads_before(trace: Trace, write: Write) -> Iterator[Read]:
     for event in reversed(trace.events[:write.n]):
-        if isinstance(event, Read) and event.record.family in ("orm", "sql") and event.record.table is not None and of_table(event, write):
+        if isinstance(event, Read) and event.record.family in ("orm", "sql") and event.record.table is not None and not event.of_new and of_table(event, write):
             yield event
 
 
@@ -99,7 +99,7 @@ def _looked_for(trace: Trace, write: Write) -> Optional[Create]:
     if not reads:
         return None
     missing = {origin.n for origin in write.ctx.control if origin.kind == "read" and origin.path == ("@missing",)}
-    found: list = [("exists", reads[n]) for n in missing if n in reads]
+    found: list = [("exists", reads[n], frozenset()) for n in missing if n in reads]
     for test, branch in tests_before(trace, write):
         op = test.op if branch == "yes" else _NEGATED.get(test.op, "")
         for side, other, way in ((test.left, test.right, op), (test.right, test.left, _mirrored(op))):
@@ -110,17 +110,16 @@ def _looked_for(trace: Trace, write: Write) -> Optional[Create]:
                 if how == "bound" and other is not None and any(o.kind == "read" and o.n in reads and not o.path for o in other.origins):
                     continue  # two counts of the same rows, none of them a bound
                 if how:
-                    found.append((how, read))
+                    found.append((how, read, frozenset()))
         if op in ("not in",):
-            for origin in test.right.origins:
-                if origin.kind == "read" and origin.n in reads and reads[origin.n].many:
-                    found.append(("exists", reads[origin.n]))
-    found += [("exists", read) for read in reads.values() if _tried_until_free(trace, read, write)]
-    for how, read in sorted(found, key=lambda pair: -pair[1].n):
+            for n in sorted({o.n for o in test.right.origins if o.kind == "read" and o.n in reads and reads[o.n].many}):
+                found.append(("exists", reads[n], _collected(test.right, n)))
+    found += [("exists", read, frozenset()) for read in reads.values() if _tried_until_free(trace, read, write)]
+    for how, read, columns in sorted(found, key=lambda item: -item[1].n):
         if how == "exists" and read.ordered and not read.many and not write.unique:
             continue  # the latest of many is asked for: that there are several is normal
         if not _guarded(trace, read, write) and _concerns(read, write):
-            return Create(how, write, read, write.record.label, "", _doubts(read, write), _refuses_second(write, read, how) or how == "exists" and _by_primary_key(read, write))
+            return Create(how, write, read, write.record.label, "", _doubts(read, write), _refuses_second(write, read, how, columns) or how == "exists" and _by_primary_key(read, write))
     return None
 
 
@@ -131,11 +130,17 @@ def _tried_until_free(trace: Trace, read: Read, write: Write) -> bool:
     return any(isinstance(event, Test) and event.op == "truth" and any(o.kind == "read" and o.n == read.n for o in event.left.same) and event.ctx.loops == read.ctx.loops for event in trace.events[read.n:write.n])
 
 
-def _refuses_second(write: Write, read: Read, how: str) -> bool:
-    """Does a unique constraint cover what was looked for? Where its columns are not known, any counts."""
+def _collected(value: Value, n: int) -> frozenset:
+    """The columns of a read's rows that a set holds: `{(link.cluster_id, link.role) for link in links}`."""
+    steps = (next((str(step) for step in o.path if not str(step).startswith("[")), "") for o in value.origins if o.kind == "read" and o.n == n)
+    return frozenset(step for step in steps if step and not step.startswith("("))
+
+
+def _refuses_second(write: Write, read: Read, how: str, collected: frozenset) -> bool:
+    """Does a unique constraint cover what was looked for? Where its columns are not known, any counts. collected: columns that a value was compared with in Python."""
     if not write.unique or how != "exists" or not write.unique_columns:
         return bool(write.unique)
-    columns = {column.removesuffix(" in").split("__")[0].removesuffix("_id") for column, _ in (*read.record.key, *((c, v) for c, _, v in read.filters))}
+    columns = {column.removesuffix(" in").split("__")[0].removesuffix("_id") for column in (*(c for c, _ in read.record.key), *(c for c, _, _ in read.filters), *collected)}
     owner = "@owner" in columns  # `project.checks.filter(slug=slug)`: the name of the foreign key is not said
     columns |= {column.removesuffix("_id") for column, value in write.columns or () if is_constant(value) and not value.is_none}  # the same in every such row
     return any(len({name.removesuffix("_id") for name in group} - columns) <= owner for group in write.unique_columns)

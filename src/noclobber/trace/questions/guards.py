@@ -144,6 +144,11 @@ def asked_of(claim: Write, read: Read) -> bool:
     return any(o.kind == "read" and o.n == read.n for value in asked for o in value.same)
 
 
+def asks_for(read: Read, name: str) -> bool:
+    """Does the read's key name the row that came in as the parameter `name`, itself or by its own key?"""
+    return any(o.kind == "param" and str(o.n).rpartition(":")[2] == name and _row_of(o).path == () for _, value in read.record.key for o in value.same)
+
+
 def asks_again(trace: Trace, loaded: Optional[Read], write: Event, column: str, change: Optional[Event] = None) -> bool:
     """Has a conditional write of this row that was accepted before asked for the column that was tested in Python?"""
     held = write.ctx.held | change.ctx.held if change is not None else write.ctx.held

@@ -26,7 +26,8 @@ def copies(trace: Trace, write: Write, change: Optional[Change], origins: Iterab
     found: dict = {}
     for origin in origins:
         read = trace.events[origin.n] if origin.kind == "read" else None
-        if isinstance(read, Read) and read.n != loading.n and origin.path and read.record.family == "orm" and same_record(read.record, loading.record) == YES:
+        if isinstance(read, Read) and read.n != loading.n and origin.path and read.record.family == "orm" and same_record(read.record, loading.record) == YES \
+                and (read.record.key or not read.open_filter and not loading.open_filter):
             found[Origin("read", read.n)] = read
     for column, value in loading.record.key:
         if column in ("pk", "id"):

@@ -2,7 +2,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Callable, Iterator, Optional
+from typing import Iterator, Optional
 
 from ..events import Change, Event, Read, Site, Trace, Write
 from ..records import MAYBE, NO
@@ -72,10 +72,12 @@ def _derived(trace: Trace, write: Write, change: Change, path: tuple) -> Optiona
     if in_own_method(change) or normalising(trace, write, change) or _buried(trace, write, change):
         return None
     others = copies(trace, write, change, change.value.origins)
-    kind, base = _kind_of(change, path, write.base, trace.match), None
+    if _refilled(trace, write, change, path):
+        return None
+    kind, base = _kind_of(trace, change, path, write.base), None
     if kind is None:
         for base in others:
-            kind = _kind_of(change, path, frozenset((base,)), trace.match)
+            kind = _kind_of(trace, change, path, frozenset((base,)))
             if kind is not None:
                 break
         else:
@@ -107,6 +109,19 @@ def _derived(trace: Trace, write: Write, change: Change, path: tuple) -> Optiona
         field = "…"  # `setattr(row, name, …)`: which one, only the caller knows
     return Derived(kind, write, field, write.record.label, change.site if write.unit else anchor(write, change), start, read, change, frozenset(),
                    field if write.unit else "", stale, by_session)
+
+
+def _refilled(trace: Trace, write: Write, change: Change, path: tuple) -> bool:
+    """`self.details = {"name": …}`, then `self.details["size"] = …`: what is completed was put there anew before, and is not what was loaded."""
+    if len(path) < 2:
+        return False
+    for n, other in write.changes:
+        earlier = trace.events[n]
+        if other == path[:1] and n < change.n and earlier.obj == change.obj and earlier.op == "assign" and earlier.ctx.control <= change.ctx.control \
+                and earlier.ctx.calls == change.ctx.calls[:len(earlier.ctx.calls)] and _kind_of(trace, earlier, other, write.base) is None \
+                and not any(o.kind == base.kind and o.n == base.n and o.path == (*base.path, str(path[0])) for o in earlier.value.origins for base in write.base):
+            return True
+    return False
 
 
 def _buried(trace: Trace, write: Write, change: Change) -> bool:
@@ -160,7 +175,7 @@ def normalising(trace: Trace, write: Write, change: Change) -> bool:
     return any(event.objs and change.obj in event.objs and event.n > change.n and event.ctx.calls == change.ctx.calls for event in trace.of("pending"))
 
 
-def _kind_of(change: Change, path: tuple, bases: frozenset, match: Callable[[str, str], bool]) -> Optional[str]:
+def _kind_of(trace: Trace, change: Change, path: tuple, bases: frozenset) -> Optional[str]:
     """increment: the field is its own old value plus or minus something; derived: computed from this row in sight; else None."""
     field = path[0]
     value = change.value
@@ -185,8 +200,10 @@ def _kind_of(change: Change, path: tuple, bases: frozenset, match: Callable[[str
                 if opaque and len(rest) > 2 or rest[-1] == "(.)":
                     continue  # an id inside it was given to some call: what came back is not made of the field
                 return "derived"
-            if opaque or len(path) > 1 or step in _IDENTITY or step.endswith(("_id", "()")) or step == "…" or step.isupper() or step.startswith("_") or match("set_once_column", step):
+            if opaque or len(path) > 1 or step in _IDENTITY or step.endswith(("_id", "()")) or step == "…" or step.isupper() or step.startswith("_") or trace.match("set_once_column", step):
                 continue
+            if len(rest) > 1 and origin._replace(path=origin.path[:len(base.path) + 1]) in trace.relations:
+                continue  # `self.range.…`: of another row
             if all(str(part).startswith("[") for part in rest[1:]):
                 return "derived"  # a sibling column; `self.rule.date` is another record's
     if change.op in ("mutate", "item", "aug") and len(path) > 1:
