@@ -201,7 +201,7 @@ class _Run:
 
         self.module, self.source, self.index, self.vocabulary, self.path = module, module.source, module.index, vocabulary, path
         self.ask = Ask(self.module)
-        self.values = Values()
+        self.values = Values(vocabulary.entries_of_type)
         self.shared: dict = {}
         self.checks = [(slug, load(slug)) for slug in SLUGS]
         self.failures: list[Failure] = []
@@ -391,6 +391,8 @@ class _Run:
                 for claim in check(trace):
                     if trace.incomplete:
                         claim.doubts |= {"incomplete"}
+                    if claim.write.kind == "write" and claim.write.given is not None and claim.site == claim.write.site:
+                        claim.site = claim.write.given
                     claims.append(claim)
             except Exception as error:
                 self.internal(f"{slug} in {scope.qualname}", line, error)

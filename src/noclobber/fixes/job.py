@@ -48,6 +48,8 @@ class Job:
             raise Refused("the write is not written out in the code")
         if self.write.site.path not in ("", module.path) or claim.site.path not in ("", module.path):
             raise Refused("the write stands in another file")
+        if self.write.kind == "write" and self.write.given is not None:
+            raise Refused("the statement is run by a helper that runs whatever it is given")
         self.sheet = Sheet(module.source, claim.site.excerpt)
         self.sheets = [self.sheet]
         self.imports: list[str] = []

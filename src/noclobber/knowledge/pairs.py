@@ -21,6 +21,8 @@ STORING = frozenset(("load", "read", "fetch", "retrieve", "save", "store", "writ
 NAMED_ONLY = frozenset(("update",))
 #: Bare names that are a pair whoever they are called on: nobody loads and saves under a key what he has at hand.
 PLAIN = frozenset((getter, setter) for getter in ("load", "fetch", "find", "retrieve") for setter in ("save", "store", "persist"))
+#: The two halves of `store[key]`.
+OPERATORS = ("__getitem__", "__setitem__")
 _VERBS = frozenset(PAIRS) | WRITERS
 _CAMEL = re.compile(r"([a-z]+)([A-Z]\w*)$")
 #: What a name says of where it comes from, goes to or how it is found, not of what it is about.
@@ -47,6 +49,8 @@ def parted(name: str) -> tuple[str, str] | None:
 
 def is_pair(getter: str, setter: str, *, loose: bool = False) -> bool:
     """Are these the names of the two halves of one pair? `loose`: one half may leave out what it is about (`jobs.get_job`, `jobs.save`)."""
+    if (getter, setter) == OPERATORS:
+        return loose
     one, two = parted(getter), parted(setter)
     if one is None or two is None or two[0] not in PAIRS.get(one[0], ()):
         return False

@@ -64,7 +64,8 @@ class Binder:
         found = list(self.positional or ()) + list(self.mapping.values())
         return found + ([self.rest] if self.rest is not None else [])
 
-    def ref(self, ref: Any) -> Value:
+    def ref(self, ref: Any, part: Any = None) -> Value:
+        """What a placeholder stands for. part: a function that takes a part of it (value, state)."""
         if ref.name is not None:
             found = self.mapping.get(f"[{ref.name!r}]")
             if found is None and self.source is not None and self.rest is not None:
@@ -72,9 +73,10 @@ class Binder:
             if found is None and self.parts_of is not None:
                 found = self.walker.known_part(self.parts_of, f"[{ref.name!r}]", self.state)
             if found is not None:
-                return self.walker.flat(self.state, found)
+                return self.walker.flat(self.state, part(found, self.state) if part is not None else found)
         elif self.positional is not None and 0 <= ref.position < len(self.positional):
-            return self.walker.flat(self.state, self.positional[ref.position])
+            found = self.positional[ref.position]
+            return self.walker.flat(self.state, part(found, self.state) if part is not None else found)
         if self.rest is not None:
             return self.rest
         return self.walker.values.unknown
@@ -87,6 +89,8 @@ class Binder:
             return self.holes[expression.holes[0]]
         if expression.form == "literal":
             return values.const(expression.value)
+        if expression.function == "__member" and len(expression.refs) == 1:  # of a list (`sql.lists`)
+            return self.ref(expression.refs[0], self.walker.member)
         if expression.form == "subquery":
             return values.make(frozenset((SERVER,)))
         found: set = set()

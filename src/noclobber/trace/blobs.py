@@ -116,14 +116,14 @@ class Blobs:
 
 
 def fits_only(spec: Any, bound: Any, words: Any) -> bool:
-    """`only_if = ["urlpath s3://*"]`: one of the shapes must fit."""
+    """`only_if = ["urlpath s3://*", "json"]`: one of the shapes must fit, or the argument be given at all."""
     from fnmatch import fnmatchcase
 
     shapes = spec.get("only_if", ()) or ()
     for shape in shapes:
         name, _, glob = shape.partition(" ")
         value = bound.by_name.get(name)
-        if value is not None and value.shape is not None and fnmatchcase(words(value), glob):
+        if value is not None and not value.is_none and (not glob or fnmatchcase(words(value), glob)):
             return True
     return not shapes
 

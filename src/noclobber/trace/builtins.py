@@ -4,6 +4,8 @@ from __future__ import annotations
 from typing import Any, Callable, Optional
 
 from .arguments import Argument, Arguments
+from .composing import composed, literal_in_statement, name_in_statement, placeholder
+from .copies import model_copy, with_changes
 from .objects import Dead, Obj, State
 from .values import CLOCK, CONST, NOTHING, RANDOM, Lit, Value
 
@@ -78,14 +80,17 @@ def _copy(walker: Any, args: Any, node: Any, state: State) -> Value:
         value = walker.evaluated_query(value, node, state)
         if value.objs:
             return value
+    return _as_mapping(walker, value, args, node, state) if node_name(node) == "dict" else walker.copy_container(value, node, state)
+
+
+def _as_mapping(walker: Any, value: Value, args: Any, node: Any, state: State) -> Value:
+    """`dict(row)`, `dict(row, **more)`, `row._asdict()`."""
     copied = walker.copy_container(value, node, state)
-    if node_name(node) == "dict":
-        spread = {"@spread": value} if args.positional and walker.is_whole(value, state) else {}
-        for oid in copied.objs:
-            obj = state.heap[oid]
-            state.put(oid, obj.but(kind="dict", fields={**obj.fields, **spread, **{f"[{n!r}]": a.value for n, a in args.keywords}}))
-        copied = walker.values.replace(copied, origins=(copied.origins | walker._union(args.all())) - {CONST} or copied.origins)
-    return copied
+    spread = {"@spread": value} if args.positional and walker.is_whole(value, state) else {}
+    for oid in copied.objs:
+        obj = state.heap[oid]
+        state.put(oid, obj.but(kind="dict", fields={**obj.fields, **spread, **{f"[{n!r}]": a.value for n, a in args.keywords}}))
+    return walker.values.replace(copied, origins=(copied.origins | walker._union(args.all())) - {CONST} or copied.origins)
 
 
 def _deep(walker: Any, args: Any, node: Any, state: State) -> Value:
@@ -117,8 +122,7 @@ def _dumps(walker: Any, args: Any, node: Any, state: State) -> Value:
     if stream is not None and not stream.is_none:
         walker.written_into(stream, walker.flat(state, value), node, state, args)
         return walker.values.none
-    ref = ("dumped", value) if walker.tooling is not None else None  # a tool's answer: what is in it matters
-    return walker.values.make(walker.deep(state, value) - {CONST} or value.origins, same=NOTHING, ref=ref)
+    return walker.values.make(walker.deep(state, value) - {CONST} or value.origins, same=NOTHING, ref=("dumped", value))
 
 
 def derived(walker: Any, args: Any, node: Any, state: State) -> Value:
@@ -228,25 +232,6 @@ def _partial(walker: Any, args: Any, node: Any, state: State) -> Value:
     return walker.values.make(walker.values.derived(args.all()).origins, ref=ref)
 
 
-def _replace(walker: Any, args: Any, node: Any, state: State) -> Value:
-    """`dataclasses.replace(obj, **changes)`: a copy with other fields."""
-    value = _first(args)
-    if value is None:
-        return walker.values.unknown
-    origins = walker._union(args.all()) | walker.deep(state, value)
-    oid = walker.object_id(node, "copy")
-    fields: dict = {}
-    cls = None
-    for old in value.objs:
-        obj = state.heap.get(old)
-        if obj is not None:
-            fields.update(obj.fields)
-            cls = obj.cls
-    fields.update({name: a.value for name, a in args.keywords})
-    state.put(oid, Obj("instance" if cls is not None and not isinstance(cls, str) else "new", None, fields=fields, cls=cls, new=True))
-    return walker.values.make(origins - {CONST} or origins, objs=frozenset((oid,)), typ=value.typ)
-
-
 def _digest(walker: Any, args: Any, node: Any, state: State) -> Value:
     """`sha256(data)`: what is made of its answer (`.hexdigest()`) is the digest."""
     value = _dumps(walker, args, node, state)
@@ -255,6 +240,8 @@ def _digest(walker: Any, args: Any, node: Any, state: State) -> Value:
 
 def _asdict(walker: Any, args: Any, node: Any, state: State) -> Value:
     value = _first(args)
+    if value is not None and walker.is_whole(value, state):
+        return _as_mapping(walker, value, args, node, state)
     return walker.fields_as_dict(value, node, state) if value is not None else walker.values.unknown
 
 
@@ -450,7 +437,7 @@ _enter(_zip, "builtins.zip itertools.zip_longest")
 _enter(_getattr, "builtins.getattr")
 _enter(_setattr, "builtins.setattr builtins.object.__setattr__")
 _enter(_partial, "functools.partial")
-_enter(_replace, "dataclasses.replace copy.replace attr.evolve attrs.evolve")
+_enter(with_changes, "dataclasses.replace copy.replace attr.evolve attrs.evolve")
 _enter(_asdict, "dataclasses.asdict attr.asdict attrs.asdict")
 _enter(_astuple, "dataclasses.astuple attr.astuple attrs.astuple")
 _enter(_through, "contextlib.closing contextlib.aclosing contextlib.nullcontext asyncio.wait_for asyncio.shield asyncio.run asyncio.create_task "
@@ -467,6 +454,11 @@ _enter(_random, "uuid.uuid4 uuid.uuid1 random.random random.uniform random.randi
 _enter(_made_or_same, "bson.ObjectId bson.objectid.ObjectId")
 _enter(_gather, "asyncio.gather")
 _enter(_to_thread, "asyncio.to_thread anyio.to_thread.run_sync starlette.concurrency.run_in_threadpool fastapi.concurrency.run_in_threadpool")
+_enter(_through, "psycopg.sql.SQL psycopg2.sql.SQL")
+_enter(name_in_statement, "psycopg.sql.Identifier psycopg2.sql.Identifier")
+_enter(literal_in_statement, "psycopg.sql.Literal psycopg2.sql.Literal")
+_enter(placeholder, "psycopg.sql.Placeholder psycopg2.sql.Placeholder")
+_enter(composed, "psycopg.sql.Composed psycopg2.sql.Composed")
 _enter(_join_path, "os.path.join posixpath.join")
 _enter(_path, "pathlib.Path pathlib.PurePath pathlib.PurePosixPath pathlib.PosixPath anyio.Path aiopath.AsyncPath")
 _enter(_temporary, "tempfile.mkdtemp tempfile.mkstemp tempfile.gettempdir tempfile.TemporaryDirectory tempfile.mktemp")
@@ -487,5 +479,7 @@ COMPUTING = (
     "decimal.", "fractions.", "datetime.", "zlib.", "gzip.compress", "gzip.decompress", "bz2.compress", "bz2.decompress", "lzma.compress", "lzma.decompress", "bisect.", "heapq.n", "heapq.merge",
     "fnmatch.", "ipaddress.", "urllib.parse.", "shlex.", "posixpath.", "ntpath.", "hmac.", "codecs.encode", "codecs.decode", "json.", "pprint.pformat", "zoneinfo.",
 )
+#: Methods of a class of input data (pydantic) that are not the project's own, as functions of the object.
+MODEL_METHODS: dict[str, Callable] = {"model_copy": model_copy, "model_dump": _asdict, "dict": _asdict}
 #: Methods that every named tuple has, as functions of the tuple.
-INHERITED: dict[str, Callable] = {"_replace": _replace, "_asdict": _asdict}
+INHERITED: dict[str, Callable] = {"_replace": with_changes, "_asdict": _asdict}

@@ -79,13 +79,13 @@ class Calls(Methods, Entering, Handing, Contexts):
                 else:
                     result.positional.extend(Argument(v, node=arg) for v in known)
             elif arg.star == "**":
-                mapping = self.mapping_items(value, state)
+                mapping = self.one_of_mappings(value, state) or self.mapping_items(value, state)
                 known = {k: v for k, v in (mapping or {}).items() if k.startswith("['") or k.startswith('["')}
                 for step, inner in known.items():
                     name = step[2:-2]
                     result.keywords.append((name, Argument(inner, name, node=arg)))
                 empty = mapping == {} and all(state.heap[oid].kind == "dict" for oid in value.objs)
-                rest = self.rest_of(value, state, mapping) if mapping or empty else self.values.make(value.origins)
+                rest = self.rest_of(value, state, mapping) if mapping and len(value.objs) == 1 or empty else None if mapping else self.values.make(value.origins)
                 if rest is not None:
                     result.mapping = None if result.open_kwargs else value
                     result.open_kwargs = True
@@ -97,6 +97,18 @@ class Calls(Methods, Entering, Handing, Contexts):
         if result.spread is not None and result.spread[0] != len(result.positional):
             result.spread = None  # more follow after it: which are theirs is not known
         return result
+
+    def one_of_mappings(self, value: Value, state: State) -> Optional[dict]:
+        """The entries of a mapping that is one of several written out (`{"IfMatch": etag}` here, `{"IfNoneMatch": "*"}` there): whatever any of them holds."""
+        found: dict = {}
+        for oid in value.objs if len(value.objs) > 1 else ():
+            obj = state.heap.get(oid)
+            if obj is None or obj.kind != "dict" or obj.elem is not None:
+                return None
+            for step, inner in obj.fields.items():
+                if step.startswith("["):
+                    found[step] = self.values.join(found[step], inner) if step in found else inner
+        return found or None
 
     def spread_argument(self, args: Arguments, name: str, place: int, state: State) -> Optional[Value]:
         """What a parameter or field gets of `*row` or `**row`: the member at its place, or of its name."""
@@ -168,6 +180,8 @@ class Calls(Methods, Entering, Handing, Contexts):
     # --- methods --------------------------------------------------------------------------------------------------------------
     def call_method(self, receiver: Value, name: str, args: Arguments, node: Any, state: State) -> Value:
         ref = receiver.ref
+        if name == "_make" and len(args.positional) == 1 and not args.keywords:
+            return args.positional[0].value  # of a named tuple: the row under other names
         if ref is not None:
             if ref[0] in ("dotted", "class") and self.is_called_manager(name):
                 manager = self.attribute(receiver, name, node, state)
@@ -202,6 +216,8 @@ class Calls(Methods, Entering, Handing, Contexts):
                     return self.call_value(obj.fields[name], args, node, state)
                 if method is None and name in INHERITED and self.is_named_tuple(obj.cls):
                     return INHERITED[name](self, args.after(receiver), node, state)
+        if name in INHERITED and not args.positional and receiver.same:
+            return INHERITED[name](self, args.after(self.as_object(receiver, state)), node, state)  # only named tuples have such a method
         if self.vocabulary.match("deferred", name) and not self.is_own_class(receiver):
             self.run_later(name, receiver, args, node, state)
         done = self.library_method(receiver, name, args, node, state)

@@ -42,7 +42,7 @@ class Evaluator(Containers, Operators, Assigning):
         return self.values.const(node.value)
 
     def _fstring(self, node: Any, state: State) -> Value:
-        return self.numbered(self.values.template([p if isinstance(p, str) else self.eval(p, state) for p in node.parts]), node, state)
+        return self.numbered(self.weakened(self.values.template([p if isinstance(p, str) else self.eval(p, state) for p in node.parts])), node, state)
 
     # --- names -----------------------------------------------------------------------------------------------------------
     def _name(self, node: Any, state: State) -> Value:

@@ -161,13 +161,14 @@ class Write(Event):
     a unique constraint (None: not known)?; unique_columns: the columns of each, where they are known; keys: columns of its primary key, where the class tells; session: Value of the session that was given it, or None;
     others: its condition leaves one row out (`id != :this`); owed: by a unit of work that its owner commits, out of sight; kept: a version that other code compares and that this write leaves as it is; kept_how:
     'around', 'compared' or 'lease' (a takeover); tells: the part of the result that alone tells of a refusal (`[0]`), '' where any may; model: the class of the project whose row it is, or None;
-    directed: the call says which database it goes to; alone: the row has no other column that somebody could have set meanwhile.
+    directed: the call says which database it goes to; alone: the row has no other column that somebody could have set meanwhile; given: where the statement was
+    handed to the helper that runs it, or None: a finding about it stands there.
     """
 
     __slots__ = ("record", "verb", "payload", "columns", "preconditions", "outcome", "conflict", "changes", "full", "entry", "unit",
                  "base", "doubts", "commit", "open_where", "self_columns", "text", "conflict_handled", "help", "lock_help", "role", "refused", "leaves", "call", "offers",
                  "fallbacks", "save_help", "handled", "unique", "kept", "kept_how", "tells", "model",
-                 "session", "others", "keys", "owed", "directed", "unique_columns", "alone", "named")
+                 "session", "others", "keys", "owed", "directed", "unique_columns", "alone", "named", "given")
     kind = "write"
 
     def __init__(self, n: int, site: Site, ctx: Context) -> None:
@@ -182,6 +183,7 @@ class Write(Event):
         self.unique: Optional[bool] = None
         self.model: Any = None
         self.session: Optional[Value] = None
+        self.given: Optional[Site] = None
         self.directed = self.alone = False
         self.unique_columns: tuple = ()
 

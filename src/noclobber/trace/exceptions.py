@@ -25,6 +25,9 @@ _LOCAL_ERRORS = frozenset(("KeyError", "IndexError", "ValueError", "TypeError", 
 #: Exceptions that are the server's answer: no handler for a lost connection catches them.
 _ANSWERS = frozenset(("botocore.exceptions.ClientError", "kubernetes.client.exceptions.ApiException", "googleapiclient.errors.HttpError"))
 
+#: What `raise_for_status()` raises: one of these, by the client's library. Who catches one of them by name catches it.
+BAD_STATUS = frozenset(("HTTPError", "HTTPStatusError", "ClientResponseError"))
+
 
 class Exceptions:
     """Mixin of Walker."""
@@ -127,7 +130,7 @@ class Exceptions:
         if types is None:
             return "maybe"
         answers = [self._catches_one(wanted, name) for name in types]
-        if all(a == "yes" for a in answers):
+        if all(a == "yes" for a in answers) or types == BAD_STATUS and "yes" in answers:
             return "yes"
         return "no" if all(a == "no" for a in answers) else "maybe"
 

@@ -8,7 +8,7 @@ from .entering import RECEIVER_FLAGS
 from .events import CallEvent, Lock, LockEvent, Suspend
 from .objects import Dead, State, join_states
 from .spans import TRANSACTION
-from .values import CONST, NOTHING, UNKNOWN, Origin, Value
+from .values import CONST, NOTHING, UNKNOWN, Lit, Origin, Template, Value
 
 
 class Handing:
@@ -38,7 +38,7 @@ class Handing:
             for value in given:
                 if value.ref is not None and value.ref[0] in ("local", "function") and not self.vocabulary.match("deferred", name):
                     self.callback(value, node, state)
-        own = Origin("opaque", self.object_id_of(("value", id(node.at), self.frames[-1].calls)))
+        own = Origin("opaque", self.object_id_of(self.same_place(name, receiver, args, method) or ("value", id(node.at), self.frames[-1].calls)))
         origins: set = {own}
         forms = {id(a.value) for name, a in args.keywords if name == "instance"}
         for value in given:
@@ -63,6 +63,16 @@ class Handing:
         column = next((value.ref for value in given if value.ref is not None and value.ref[0] == "column"), None) if not method else None
         result = self.values.make(frozenset(origins), same=frozenset((own,)), flags=flags, name=name, ref=("expression", *column[1:]) if column is not None else None)
         return self.promised(name, result, receiver, args, node, state)
+
+    def same_place(self, name: str, receiver: Value, args: Arguments, method: bool) -> Optional[tuple]:
+        """What an unresolved call that only says where something is (`order_url(id)`, `root.joinpath(*parts)`) gives each time it is made of the same; else None."""
+        if not self.vocabulary.match("place", name) or self.vocabulary.match("fresh_place", name) or args.open_star or args.open_kwargs:
+            return None
+        parts = [("", _as_written(a.value)) for a in args.positional] + sorted((k, _as_written(a.value)) for k, a in args.keywords)
+        whose = _as_written(receiver) or receiver.objs or receiver.ref
+        if not whose or not parts and not method or any(not part for _, part in parts):
+            return None
+        return ("place", name, whose, tuple(parts))
 
     def promised(self, name: str, result: Value, receiver: Value, args: Arguments, node: Any, state: State) -> Value:
         """What the name of an unresolved callee promises (`_names.toml`): a lock, a conditional write. A name may silence only."""
@@ -168,3 +178,10 @@ def _weak(origin: Origin) -> Origin:
 def named(origin: Origin) -> Origin:
     """The row that a form is to change (`instance=order.address`): which one it is, not what it holds."""
     return origin if origin.path and origin.path[-1] == "(.)" else origin.at("(.)")
+
+
+def _as_written(value: Value) -> Any:
+    """What makes two values the same one, whatever else is known of them."""
+    if type(value.shape) is Lit:
+        return value.shape
+    return value if type(value.shape) is Template else value.same or value.dotted

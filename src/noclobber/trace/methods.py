@@ -5,6 +5,7 @@ from typing import Any, Optional
 
 from . import ir
 from .arguments import Arguments
+from .builtins import MODEL_METHODS
 from .evaluate import MUTATORS
 from .objects import State
 from .values import CONST, Lit, Template, Value
@@ -26,6 +27,10 @@ class Methods:
         dumped = self.dump_method(receiver, name, args, node, state)
         if dumped is not None:
             return dumped
+        if name in MODEL_METHODS and not args.positional and len(receiver.objs) == 1:
+            obj = state.heap.get(next(iter(receiver.objs)))
+            if obj is not None and obj.kind == "instance" and any(not step.startswith(("@", "[")) for step in obj.fields):
+                return MODEL_METHODS[name](self, args.after(receiver), node, state)
         if name == "get" and first is not None and len(args.positional) <= 2:
             value = self.item(receiver, first, _receiver_sub(node), state)
             if len(args.positional) == 2:
@@ -54,13 +59,15 @@ class Methods:
             return self._view(receiver, name, node, state)
         if name == "format" and receiver.text is not None:
             return self._format(receiver, args, state)
-        if name == "join" and first is not None and receiver.text is not None:
+        if name == "join" and first is not None and isinstance(receiver.literal, (str, bytes)):
             return self._join(receiver, first, state)
+        if name == "as_string" and (receiver.text is not None or type(receiver.shape) is Template):
+            return receiver  # a composed statement as text
         if name in _TEXT_METHODS and (receiver.text is not None or type(receiver.shape) is Template):
             if type(receiver.shape) is Template and name in ("strip", "lstrip", "rstrip", "encode", "rstrip"):
                 return receiver
             return self._text_method(receiver, name, args)
-        if name in _SAME_METHODS and not args.positional:
+        if name in _SAME_METHODS and (not args.positional or name in ("encode", "decode")):
             return receiver
         if name in ("hexdigest", "digest") and "digest" in receiver.flags:
             return self.values.replace(self.unresolved(name, receiver, args, node, state, method=True), flags=receiver.flags)
@@ -151,7 +158,7 @@ class Methods:
         return self.values.template(parts)
 
     def _join(self, receiver: Value, first: Value, state: State) -> Value:
-        known = self.known_items(first, state)
+        known = self.known_items(first, state) if receiver.text is not None else None
         if known is None or not known:
             return self.values.make(self.deep(state, first) - {CONST} or first.origins)
         parts: list = []

@@ -34,7 +34,7 @@ class Operators:
         if SERVER in left.origins or SERVER in right.origins:
             return self.values.make(frozenset((SERVER,)) | left.origins | right.origins)
         if op == "+" and (is_text(left) or is_text(right)):
-            joined = self.numbered(self.values.template([left, right]), node, state)
+            joined = self.numbered(self.weakened(self.values.template([left, right])), node, state)
             return self.altered(right, joined) if left.text is not None and left.text.startswith("W/") else joined  # a strong tag made weak
         if op == "/" and (self.is_path(left) or self.is_path(right)):
             return self.path(left, "/", right)

@@ -4,6 +4,7 @@ from __future__ import annotations
 from typing import Any, Optional
 
 from .events import Check, Lock
+from .exceptions import BAD_STATUS
 from .objects import Obj, State
 from .values import Value
 
@@ -46,7 +47,7 @@ class Outcomes:
             refused.won -= own
             refused.unchecked -= own
             refused.done = self.sent_only(refused.done, numbers)
-            self.throw(refused, frozenset(("HTTPError", "HTTPStatusError", "ClientResponseError")), ("check", tuple(numbers)))
+            self.throw(refused, BAD_STATUS, ("check", tuple(numbers)))
         for n in numbers:
             self.note_check(n, state, node, "raise_for_status")
             if self.trace.events[n].kind == "write":

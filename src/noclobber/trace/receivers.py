@@ -42,6 +42,8 @@ class Receivers:
         if given:
             keys["@payload"] = given[0]  # a request that is sent later
             keys["@body"] = bound.by_role["payload"][0][1]
+        for _, text in bound.by_role.get("sql", ()):
+            keys["@statement"] = text  # a prepared statement, run later
         if spec.get("names_are_keys") and self.vocabulary.entries_of_type(typ) == (spec.entry,):
             keys[_below("@key:path", keys)] = self.values.const(getattr(getattr(node, "func", None), "name", spec.signature.last))
         if spec.op == "result" and spec.get("language") and not spec.signature.returns and receiver is not None:

@@ -132,10 +132,11 @@ class Requests:
             return Bound(), receiver  # a request that came from elsewhere: nobody knows what it does
         merged = Bound()
         for param in built.signature.params:
-            value = fields.get("headers" if param.role == "headers" else f"@{param.name}")
+            # What was assigned to the request afterwards (`req.data = body`) comes before what it was made with.
+            value = fields.get("headers") if param.role == "headers" else fields.get(param.name) or fields.get(f"@{param.name}")
             if value is None and param.role == "method" and isinstance(param.default, str):
                 # A body and no verb make a POST of it.
-                value = self.values.const("POST" if any(p.role == "payload" and self.is_given(fields.get(f"@{p.name}")) for p in built.signature.params) else param.default)
+                value = self.values.const("POST" if any(p.role == "payload" and self.is_given(fields.get(p.name) or fields.get(f"@{p.name}")) for p in built.signature.params) else param.default)
             if value is None:
                 continue
             merged.by_name[param.name] = value

@@ -4,7 +4,7 @@ from __future__ import annotations
 from typing import Any, Iterable, Optional
 
 from .binder import Binder, identity_like
-from .events import Begin, Commit, Lock, LockEvent, Precondition, Read, Record
+from .events import Begin, Commit, Lock, LockEvent, Precondition, Read, Record, Site
 from .objects import Obj, State
 from .values import NOTHING, Lit, Origin, Template, Value
 
@@ -18,7 +18,7 @@ class SqlRunner:
     def op_run(self, spec: Any, bound: Any, receiver: Optional[Value], args: Any, node: Any, state: State, doubt: str) -> Optional[Value]:
         if spec.get("language") == "command":
             return self.run_command(spec, bound, args, node, state)
-        statement = bound.first("statement") or bound.first("sql")
+        statement = bound.first("statement") or bound.first("sql") or self.prepared(receiver, state)
         if statement is None:
             return None
         given = bound.by_role.get("params", ())
@@ -26,15 +26,52 @@ class SqlRunner:
         params = [v for name, v in given if name in plain]
         if len(params) < len(given):  # `execute("… = :id", id=5)`
             params.append(self.container(node, "dict", state, {f"[{name!r}]": v for name, v in given if name not in plain}, None, "binds"))
-        if spec.signature.param("params") is None:
-            params += [v for name, v in bound.extra if name is None]
-        if statement.query is not None and statement.query.verb != "text":
-            return self.run_query(statement, receiver, spec, node, state, doubt)
-        text = statement.query.text if statement.query is not None else statement
-        if "advisory" in statement.flags:
-            self.hold_advisory(node, state, "xact" in statement.name)
-            return self.values.unknown
-        return self.run_sql(text, params, spec, receiver, node, state, doubt, var=_is_var(spec, "params"))
+        more = [v for name, v in bound.extra if name is None]
+        var = _is_var(spec, "params")
+        if more and params and not spec.entry.fields.get("types"):
+            var = True  # `conn.execute("… $1 … $2", a, b)` on a connection whose library is not known
+        if var or spec.signature.param("params") is None:
+            params += more
+        text = statement.query.text if statement.query is not None and statement.query.verb == "text" else statement
+        if text is not statement and statement.query.sets and not params:  # `text("… :id").bindparams(id=id)`
+            params = [self.container(node, "dict", state, {f"[{name!r}]": v for name, v in statement.query.sets if name != "?"}, None, "binds")]
+        self.handed_at = self.handed_by(statement, text)
+        try:
+            if statement.query is not None and statement.query.verb != "text":
+                return self.run_query(statement, receiver, spec, node, state, doubt)
+            if "advisory" in statement.flags:
+                self.hold_advisory(node, state, "xact" in statement.name)
+                return self.values.unknown
+            if spec.get("row_lists") and text.text is not None:
+                from .sql.lists import with_one_row
+
+                row = bound.by_name.get("template")
+                text = self.values.const(with_one_row(text.text, row.text or "" if row is not None else ""))
+            return self.run_sql(text, params, spec, receiver, node, state, doubt, var=var)
+        finally:
+            self.handed_at = None
+
+    @staticmethod
+    def prepared(receiver: Optional[Value], state: State) -> Optional[Value]:
+        """The text that a prepared statement was made of."""
+        for oid in receiver.objs if receiver is not None else ():
+            obj = state.heap.get(oid)
+            if obj is not None and "@statement" in obj.fields:
+                return obj.fields["@statement"]
+        return None
+
+    def handed_by(self, *statement: Optional[Value]) -> Optional[Site]:
+        """Where the statement was handed to a helper that runs whatever it gets (`execute_db("UPDATE …", args)`): the call that says what is written."""
+        found = None
+        for frame in reversed(self.frames):
+            given = frame.entry.values() if frame.entry is not None else ()
+            if not any(value is part for value in given for part in statement if part is not None):
+                break
+            call = frame.calls[-1][1] if frame.calls else None
+            if not isinstance(call, Site) or call.at is None:
+                break
+            found = call
+        return found
 
     def sql_by_text(self, receiver: Value, name: str, args: Any, node: Any, state: State) -> Optional[Value]:
         """A method of an unknown receiver whose first argument is SQL text: the text says what it is."""

@@ -189,6 +189,9 @@ class Stores(Receivers, Preconditions, Writes, Accessors, Sessions, Dumps, Outco
         if base.dotted and name == "__getitem__":  # `caches["sessions"]`
             specs = self.vocabulary.functions(f"{base.dotted}.{name}")
             return self.apply(specs, None, name, _arguments(*given), node if node is not None else base, state) if specs else None
+        own = self.own_operator(base, name, state) if base.objs and base.ref is None else None
+        if own is not None:
+            return self.call_scope(own, _arguments(*given), node if node is not None else base, state, base)
         if base.ref is not None or not self.vocabulary.has_operators:
             return None
 
@@ -199,6 +202,14 @@ class Stores(Receivers, Preconditions, Writes, Accessors, Sessions, Dumps, Outco
             if specs:
                 return self.apply(specs, base, name, _arguments(*given), node if node is not None else base, state)
         return None
+
+    @staticmethod
+    def own_operator(base: Value, name: str, state: State) -> Any:
+        """The method of the project that `obj[key]` comes to, where the object's class has one; else None."""
+        if len(base.objs) != 1:
+            return None
+        obj = state.heap.get(next(iter(base.objs)))
+        return obj.cls.method(name) if obj is not None and obj.kind == "instance" and obj.cls is not None and not isinstance(obj.cls, str) else None
 
     def call_typed_value(self, callee: Value, args: Any, node: Any, state: State) -> Optional[Value]:
         """Calling an instance: a session factory, a retrier, a task."""

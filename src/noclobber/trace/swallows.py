@@ -66,6 +66,8 @@ class Swallows:
         self.met.append(met)
         if not writes and not general:
             entry.done |= {("besides", event.n)}  # the same handler, entered for something else
+            if io:
+                self.met_by_failures.add(event.n)
             return
         self.note_swallow(event, writes, general)
         raises.setdefault("met", set()).add(event.n)
@@ -96,6 +98,8 @@ class Swallows:
     def _idles(self, node: Any, name: str) -> bool:
         if isinstance(node, tuple):
             return all(self._idles(inner, name) for inner in node)
+        if isinstance(node, ir.If):
+            return all((_asks_about(test, name) or self._idles(test, name)) and self._idles(body, name) for test, body in node.branches) and self._idles(node.orelse, name)
         if not isinstance(node, ir.Node):
             return True
         if isinstance(node, (ir.Yield, ir.YieldFrom, ir.FunctionDef, ir.Lambda)):
@@ -219,12 +223,15 @@ class Swallows:
         for n in own:
             event = self.trace.events[n]
             accepted = [(state, value) for state, value in frame.returns if ("swallow", n) not in state.done and ("besides", n) not in state.done]
+            failed = [value for state, value in frame.returns if ("besides", n) in state.done] if n in self.met_by_failures else []
             for state, value in frame.returns:
                 if ("swallow", n) not in state.done or not (event.general or event.lost & state.lost):
                     continue
                 if only_turns and isinstance(value.literal, bool):
                     continue  # "look for more work": nobody takes it for a success
-                verdict = self.verdict_of(n, value, state, accepted)
+                verdict = self.verdict_of(n, value, state, accepted, ("passed", n) in state.done)
+                if not verdict and (value.literal is False or value.is_none) and value in failed:
+                    verdict = "flattened"  # None for a lost race as for a lost connection
                 if verdict:
                     event.verdicts.add(verdict)
         if own:
@@ -251,7 +258,8 @@ class Swallows:
         state.done = frozenset(mark for mark in state.done if mark[0] not in _MARKS or mark[1] not in own)
         return state
 
-    def verdict_of(self, n: int, value: Value, state: State, accepted: list) -> str:
+    def verdict_of(self, n: int, value: Value, state: State, accepted: list, joined: bool = False) -> str:
+        """joined: the ways of the refused and of the accepted have come together before this return."""
         origins = self.deep(state, value)
         if any(o.kind == "fate" and o.n == n for o in origins):
             return ""
@@ -261,7 +269,7 @@ class Swallows:
             return ""
         if (value.literal is False or value.is_none) and any(other.literal is not False and not other.is_none for _, other in accepted):
             return ""  # what success never returns, though a way that did not come to the write does (`if outbid: return False`)
-        if not accepted or any(value is other or self._alike(value, state, other, its) for its, other in accepted):
+        if joined or not accepted or any(value is other or self._alike(value, state, other, its) for its, other in accepted):
             return "dropped" if value.is_none else "success"
         return "success" if value.literal is True or self._says_well(value, state) else ""
 
@@ -302,6 +310,14 @@ class Swallows:
 
 def _last(name: str) -> str:
     return name.replace(":", ".").rsplit(".", 1)[-1]
+
+
+def _asks_about(node: Any, name: str) -> bool:
+    """`if is_conflict(error):`, `if not _stale(error, 412):`: a helper is asked about the exception."""
+    while isinstance(node, (ir.Unary, ir.Await)):
+        node = node.operand if isinstance(node, ir.Unary) else node.value
+    return bool(name) and isinstance(node, ir.Call) and isinstance(node.func, (ir.Name, ir.Attr)) and any(isinstance(arg.value, ir.Name) and arg.value.id == name for arg in node.args) and all(
+        isinstance(arg.value, (ir.Name, ir.Const, ir.Attr)) for arg in node.args)
 
 
 def _gives_up(body: Iterable, name: str) -> bool:

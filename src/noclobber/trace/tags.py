@@ -4,7 +4,7 @@ from __future__ import annotations
 from typing import Any
 
 from .objects import State
-from .values import ALTERED, Origin, Value
+from .values import ALTERED, Origin, Template, Value
 
 _ORDER = frozenset(("<", "<=", ">", ">="))
 
@@ -29,6 +29,14 @@ class Tags:
         marks = frozenset(Origin(o.kind, o.n, o.path[:2] + (ALTERED,)) for o in source.same | source.origins
                           if o.kind in ("read", "outcome", "param", "opaque") and ALTERED not in o.path and self.is_tag(o))
         return self.values.replace(result, origins=result.origins | marks) if marks else result
+
+    def weakened(self, value: Value) -> Value:
+        """`f"W/{etag}"`, also where it is only one of the tags that may be sent."""
+        parts = value.shape.parts if type(value.shape) is Template else ()
+        if parts and isinstance(parts[0], str) and parts[0].startswith("W/"):
+            for hole in parts[1:]:
+                value = self.altered(hole, value) if isinstance(hole, Value) else value
+        return value
 
     def tag_order(self, op: str, left: Value, right: Value, node: Any, state: State) -> None:
         """Tags compared for order: noted, so that what is decided by it can be told."""

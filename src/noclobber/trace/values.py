@@ -203,8 +203,11 @@ MAX_CHOICES = 12
 class Values:
     """Makes and interns values. One per analysed module."""
 
-    def __init__(self) -> None:
+    def __init__(self, entries_of: Any = None) -> None:
+        """entries_of: the vocabulary's entries of a type."""
         self._table: dict[tuple, Value] = {}
+        self._entries_of = entries_of
+        self._kin: dict[tuple, Optional[str]] = {}
         self.unknown = self.make(frozenset((UNKNOWN,)))
         self.none = self.const(None)
 
@@ -282,12 +285,21 @@ class Values:
             same=a.same | b.same,
             incr=a.incr | b.incr,
             shape=a.shape if a.shape == b.shape else None,
-            typ=a.typ if a.typ == b.typ else (a.typ or b.typ if not (a.typ and b.typ) else None),
+            typ=a.typ if a.typ == b.typ else (a.typ or b.typ if not (a.typ and b.typ) else self.kin(a.typ, b.typ)),
             ref=a.ref if a.ref == b.ref else _answer_of(a, b) or _one_of(a, b),
             query=self._join_query(a.query, b.query),
             flags=(a.flags | b.flags if EXCEPT not in a.flags and EXCEPT not in b.flags else _but(a, b)) | (NOTHING if a.shape == b.shape else _words_of(a) | _words_of(b)) | (_TEXT if type(a.shape) is Template or type(b.shape) is Template else NOTHING),
             name=a.name if a.name == b.name else "",
         )
+
+    def kin(self, a: str, b: str) -> Optional[str]:
+        """The type of what is one of two: known by either where both are the same library's (`fs or s3fs.S3FileSystem()`, its annotation), else None."""
+        if self._entries_of is None:
+            return None
+        if (a, b) not in self._kin:
+            mine, other = self._entries_of(a), self._entries_of(b)
+            self._kin[a, b] = max(a, b) if mine and mine == other else None
+        return self._kin[a, b]
 
     @staticmethod
     def _join_query(a: Optional[Query], b: Optional[Query]) -> Optional[Query]:

@@ -78,11 +78,13 @@ class Walker(Roots, Loops, Handlers, Evaluator, Calls, Stores, TimeLimits, Tools
         self.inner: list = []  # functions inside the root that are exposed to a model: (value, exposure, state)
         self.watched: Any = None  # the inner function whose returns are wanted, and these
         self.watched_returns: list = []
+        self.met_by_failures: set = set()  # numbers of the handlers that a transport failure leads to as well
         self.turns: set = set()  # handles of calls whose answer only says whether a loop goes on
         self.sought: frozenset = NOTHING  # functions that a caller is walked for; other helpers are entered only when they hold something
         self.dispatch: Optional[str] = None  # of the tools behind a dispatching function the one that is looked at
         self.dispatch_names: frozenset = NOTHING
         self.sifted: dict = {}  # object id of a list: the tests that its members have passed
+        self.handed_at: Optional[Site] = None  # the call that handed the statement being run to the helper that runs it
         self.ended: Optional[State] = None
         self.root_returns: list = []  # (state, value) of what the root gives back
 
@@ -307,11 +309,14 @@ class Walker(Roots, Loops, Handlers, Evaluator, Calls, Stores, TimeLimits, Tools
             branch = rest.copy()
             self.bind_pattern(case.pattern, subject, branch)
             branch = self.pattern_outcome(case.pattern, subject, branch, rest if case.guard is None else state.copy())
+            anything = case.pattern.kind in ("wild", "capture")
             if case.guard is not None and branch is not None:
-                branch, _ = self.test(case.guard, branch)
+                branch, refused = self.test(case.guard, branch)
+                if anything and refused is not None:
+                    rest = refused  # `case row if row.sold:`: what comes here later has failed the guard
             if branch is not None:
                 ends.append(self.block(case.body, branch))
-            if case.guard is None and case.pattern.kind in ("wild", "capture"):
+            if case.guard is None and anything:
                 exhaustive = True
         if not exhaustive:
             ends.append(rest)

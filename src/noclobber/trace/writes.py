@@ -202,6 +202,7 @@ class Writes:
         )
         state = of if of is not None else state
         event.preconditions = preconditions
+        event.given = self.handed_at
         event.tells = shows[0].partition(" ")[0] if len(shows) == 1 and shows[0].startswith("[") else ""
         event.directed = _is_directed(node)
         event.save_help = (spec.get("save_help") or "") if spec is not None else ""

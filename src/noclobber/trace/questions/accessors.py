@@ -35,7 +35,7 @@ class Pair:
 
 def accessor_writes(trace: Trace) -> Iterator[Pair]:
     """Every write of a record through its pair that nothing guards."""
-    for write, read, _, answer in derived_writes(trace, FAMILIES, ("replace", "update")):
+    for write, read, _, answer in derived_writes(trace, FAMILIES, ("replace", "update", "upsert")):
         doubts = write.doubts | held_doubts(read, write) | (frozenset(("maybe-same",)) if answer != YES else frozenset())
         if write.role == "cache" and not is_step(write.payload, read) and not is_collected(trace, read, write):
             doubts |= {"memoised"}  # what a cache holds can be computed again
@@ -63,6 +63,8 @@ def paired(trace: Trace, read: Event, write: Event) -> Optional[tuple[str, str, 
         return None
     one, two = getter[0].rpartition("."), setter[0].rpartition(".")
     owner = one[0] == two[0] and getter[1] == setter[1]
+    if owner and one[2] == "__init__" and (parted(two[2]) or ("",))[0] in STORING:
+        return one[0].rpartition(".")[2], two[2], read.ctx.calls[depth][1], write.ctx.calls[depth][1]  # an object that loads itself when it is made
     if not is_pair(one[2], two[2], loose=owner and bool(one[0])) or not owner and not (one[0] and two[0]):
         return None
     return one[2], two[2], read.ctx.calls[depth][1], write.ctx.calls[depth][1]

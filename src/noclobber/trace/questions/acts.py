@@ -8,7 +8,7 @@ from ..events import RaiseEvent, Read, Site, Test, Trace, Write
 from ..records import NO, YES, same_record
 from ..values import NOT_LITERAL, Origin, Value
 from .guards import guard_between, held_doubts, same
-from .tests import _MIRROR, _NEGATED, is_constant, on_one_way, same_constant, tests_before
+from .tests import _MIRROR, _NEGATED, is_constant, on_one_way, same_constant, some_before, tells_apart, tests_before
 from .writes import _is_new, relies_on
 
 _HOLDING = {"in": "holds", "not in": "holds not"}  # of the side on the right of `in`
@@ -63,6 +63,7 @@ def _acts_of(trace: Trace, write: Write, families: frozenset) -> Iterator[Act]:
                     if how:
                         yield Act(write, read, column, way, other, test.site, how, doubts | ({"other-column"} if how == "other" else frozenset()))
     yield from _by_filter(trace, write, families)
+    yield from _taken_over(trace, write, families)
     yield from _consumed(trace, write, families)
 
 
@@ -243,11 +244,27 @@ def _by_filter(trace: Trace, write: Write, families: frozenset) -> Iterator[Act]
                 yield Act(write, event, column, way, right, event.site, how, doubts)
 
 
+def _taken_over(trace: Trace, write: Write, families: frozenset) -> Iterator[Act]:
+    """`if lease and lease["expires_at"] > now: raise Held`, then the holder is written: whoever finds it free takes it."""
+    names = [(name.rpartition(".")[2], value) for name, value in write.columns or write.named]
+    if not any(trace.match("claim_column", name) and tells_apart(value) for name, value in names):
+        return
+    for test, op in some_before(trace, write):
+        for side, other in ((test.left, test.right), (test.right, test.left)):
+            for read, columns, _ in _fields(trace, side):
+                doubts = _unguarded(trace, read, write, families)
+                for column in columns if doubts is not None else ():
+                    if (trace.match("lease_end", column) or trace.match("claim_column", column)) and not _asked_before(trace, read, write, column):
+                        yield Act(write, read, column, op, other, test.site, "state", doubts)
+
+
 def _asked_before(trace: Trace, read: Read, write: Write, column: str) -> bool:
     """Has a write of that record in between made the test (`… SET status = 'sending' WHERE id = ? AND status = 'queued'`)? Whether anybody looked at its
-    outcome is its own matter."""
-    return any(isinstance(event, Write) and event.conditional and any(p.column == column for p in event.preconditions)
-               and same_record(event.record, write.record) != NO and on_one_way(event, write) for event in trace.events[read.n + 1:write.n])
+    outcome is its own matter. Or has one set the column, so that the test is answered: what comes later ends what that one has begun."""
+    return any(isinstance(event, Write) and (
+        event.conditional and any(p.column == column for p in event.preconditions) and on_one_way(event, write)
+        or column in dict(event.columns or ()) and event.ctx.control <= write.ctx.control
+    ) and same_record(event.record, write.record) != NO for event in trace.events[read.n + 1:write.n])
 
 
 def _comes_from(trace: Trace, read: Read, write: Write) -> bool:

@@ -6,7 +6,7 @@ from typing import Iterable, Iterator, Optional
 
 from ..events import SOME, Event, Read, Site, Test, Trace, Write
 from ..records import NO, same_record
-from ..values import Origin, Value
+from ..values import CLOCK, RANDOM, Origin, Value
 from .guards import column_of
 
 _NEGATED = {"==": "!=", "!=": "==", "is": "is not", "is not": "is", "<": ">=", ">=": "<", ">": "<=", "<=": ">", "in": "not in", "not in": "in", "truth": "empty"}
@@ -44,15 +44,22 @@ def tests_before(trace: Trace, *events: Event) -> Iterator[tuple[Test, str]]:
                     yield test, origin.path[0]
 
 
-def some_tests(trace: Trace, bases: Iterable[Origin], event: Event) -> Iterator[Tested]:
-    """Tests of a column of the record of which one or another has led here: what follows `if row.a and row.b: return`."""
-    bases = frozenset(bases)
+def some_before(trace: Trace, event: Event) -> Iterator[tuple[Test, str]]:
+    """(test, operator that holds) of the tests of which one or another has led here: what follows `if row.a and row.b: return`."""
     for origin in sorted(event.ctx.control, key=str):
         test = trace.events[origin.n] if origin.kind == "test" and origin.path[1:] == (SOME,) else None
-        found = _field_of(trace, test.left, bases) if isinstance(test, Test) else None
+        if isinstance(test, Test):
+            yield test, test.op if origin.path[0] == "yes" else _NEGATED.get(test.op, "")
+
+
+def some_tests(trace: Trace, bases: Iterable[Origin], event: Event) -> Iterator[Tested]:
+    """Those of a column of one of the records."""
+    bases = frozenset(bases)
+    for test, op in some_before(trace, event):
+        found = _field_of(trace, test.left, bases)
         if found is not None:
             read = trace.events[found[0].n] if found[0].kind == "read" else None
-            yield Tested(found[1], test.op if origin.path[0] == "yes" else _NEGATED.get(test.op, ""), test.right, test.site, read if isinstance(read, Read) else None, found[0], test)
+            yield Tested(found[1], op, test.right, test.site, read if isinstance(read, Read) else None, found[0], test)
 
 
 def on_one_way(event: Event, write: Event) -> bool:
@@ -124,6 +131,11 @@ def is_constant(value: Optional[Value]) -> bool:
     if value.ref is not None and value.ref[0] in ("dotted", "column", "class"):
         return True
     return bool(value.origins) and all(o.kind in ("const", "global") for o in value.origins)
+
+
+def tells_apart(value: Value) -> bool:
+    """Something that tells the claimants apart: a parameter, an id of this process, a random token."""
+    return any(o.kind in ("param", "opaque", "random") for o in value.origins) or RANDOM in value.origins and CLOCK not in value.origins
 
 
 def same_constant(a: Optional[Value], b: Optional[Value]) -> bool:

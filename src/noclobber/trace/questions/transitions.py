@@ -6,11 +6,11 @@ from typing import Callable, Iterator, Optional
 
 from ..events import Change, Event, Read, Site, Trace, Write
 from ..records import MAYBE, NO
-from ..values import CLOCK, RANDOM, SERVER, Origin, Value
+from ..values import SERVER, Origin, Value
 from .guards import anchor, asks_again, guard_between, guard_held, same
 from .locks import Stale, loaded_by, stale_lock
 from .objects import in_own_method
-from .tests import Tested, filtered_by, is_constant, same_constant, some_tests, tests_before, tests_of_field, unchanged_under_lock
+from .tests import Tested, filtered_by, is_constant, same_constant, some_tests, tells_apart, tests_before, tests_of_field, unchanged_under_lock
 
 
 @dataclass(slots=True)
@@ -76,7 +76,7 @@ def _of_changes(trace: Trace, write: Write, match: Match) -> Iterator[Transition
 
 def _taken_over(trace: Trace, write: Write, change: Change, field: str, match: Match) -> list:
     """`if lease.expires_at and lease.expires_at > now: return False`, then `lease.holder = me`: whoever finds it free takes it."""
-    if not match("claim_column", field) or not _who(change.value):
+    if not match("claim_column", field) or not tells_apart(change.value):
         return []
     return [tested for tested in some_tests(trace, write.base, change) if match("lease_end", tested.column) or match("claim_column", tested.column)]
 
@@ -199,7 +199,7 @@ def _same_field(trace: Trace, tested: Tested, column: str, value: Optional[Value
         if tested.op in ("empty", "is", "==", "!=", "is not", "not in"):
             if not claim and not state:
                 return False
-            if claim and not fixed and _who(value):
+            if claim and not fixed and tells_apart(value):
                 return True
             return _relied_on(trace, tested, write)
         return bound and fixed and state
@@ -212,11 +212,6 @@ def _among(tested: Tested, value: Value) -> bool:
 
 def _from_outside(value: Value) -> bool:
     return any(o.kind == "param" for o in value.same) or any(o.kind == "param" for o in value.origins)
-
-
-def _who(value: Value) -> bool:
-    """Something that tells the claimants apart: a parameter, an id of this process, a random token."""
-    return any(o.kind in ("param", "opaque", "random") for o in value.origins) or RANDOM in value.origins and CLOCK not in value.origins
 
 
 def _relied_on(trace: Trace, tested: Tested, write: Write) -> bool:

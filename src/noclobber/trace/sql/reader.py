@@ -6,6 +6,7 @@ from dataclasses import replace
 
 from .conditions import _Conditions
 from .expressions import _Expressions
+from .lists import inline
 from .repair import _Flags
 from .statements import Expr, Name, ParamRef, Predicate, Statement
 from .tokens import _column_name, _lone, _parts
@@ -235,6 +236,7 @@ class _Reader(_Conditions, _Expressions):
         exp = self.exp
         if not node.expressions and not self.flags.sets:
             return None
+        inline(exp, node)
         inner = self.inner(node)
         sources = self.sources(node)
         conditions = self.conditions
@@ -412,6 +414,7 @@ class _Reader(_Conditions, _Expressions):
 
     def merge(self, node) -> Statement | None:
         exp = self.exp
+        inline(exp, node)
         inner = self.inner(node)
         name, alias = self.table(node.this)
         using = node.args.get("using")
