@@ -252,8 +252,11 @@ postgres | INSERT INTO t (a,b) SELECT a, b + 1 FROM s WHERE id = ?
 
 oracle | MERGE INTO t USING (SELECT :id AS id, :v AS v FROM dual) s ON (t.id = s.id) WHEN MATCHED THEN UPDATE
     SET t.v = s.v WHERE t.ver = :ver WHEN NOT MATCHED THEN INSERT (id, v) VALUES (s.id, s.v)
-=> merge t +dual conflict=update conflict_keys=id set[v=s.v] where[t.id = s.id] conflict_where[t.ver = #ver]
+=> merge t +dual conflict=update conflict_keys=id set[v=#v] where[t.id = #id] conflict_where[t.ver = #ver]
     (select dual out[id=#id, v=#v])
+
+postgres | UPDATE t SET n = v.n FROM (VALUES (%s, %s)) AS v (id, n) WHERE t.id = v.id
+=> update t set[n=#1] where[t.id = #0]
 
 postgres | MERGE INTO t USING s ON t.id = s.id WHEN MATCHED AND t.v < s.v THEN UPDATE SET a = s.a WHEN NOT
     MATCHED THEN INSERT (id, a) VALUES (s.id, s.a)

@@ -21,7 +21,7 @@ def same_value(a: Optional[Value], b: Optional[Value], depth: int = 6) -> str:
     if absent_a or absent_b:
         return YES if absent_a and absent_b else NO
     a, b = _unwrapped(a), _unwrapped(b)
-    if a is b and CLOCK in a.origins and RANDOM not in a.origins:
+    if a is b and type(a.shape) is Template and CLOCK in a.origins and RANDOM not in a.origins:
         return MAYBE  # `f"{today}.json"`, read and written on the same day
     if type(a.shape) is Lit and type(b.shape) is Lit:
         return YES if str(a.shape.value) == str(b.shape.value) else NO
