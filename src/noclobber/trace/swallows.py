@@ -230,8 +230,8 @@ class Swallows:
                 if only_turns and isinstance(value.literal, bool):
                     continue  # "look for more work": nobody takes it for a success
                 verdict = self.verdict_of(n, value, state, accepted, ("passed", n) in state.done)
-                if not verdict and (value.literal is False or value.is_none) and value in failed:
-                    verdict = "flattened"  # None for a lost race as for a lost connection
+                if not verdict and (value.literal is False or value.is_none) and value in failed and not any(o.kind == "exc" for o in state.control):
+                    verdict = "flattened"  # None for a lost race as for a lost connection, and nobody has asked which it was
                 if verdict:
                     event.verdicts.add(verdict)
         if own:
