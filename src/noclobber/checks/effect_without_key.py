@@ -14,7 +14,7 @@ def check(trace: Trace) -> Iterator[Claim]:
     for effect, loop in unkeyed(trace):
         thing, what, sent = thing_of(effect), f"{effect.label}()", anchor(effect, loop)
         of_task = loop.policy is not None and loop.policy.replays == "task"
-        site = loop.site if loop.how == "decorator" and not of_task else sent
+        site = loop.site if loop.how == "decorator" and not of_task or loop.how == "recursion" else sent
         marks = [Mark("policy" if loop.policy is not None else "loop", loop.policy.site if loop.how == "transport" and loop.policy.site is not None else loop.site, "repeats it")]
         yield Claim(
             "effect-without-key", site, effect,

@@ -11,7 +11,7 @@ from noclobber.trace.questions.transactions import slow_calls
 
 def check(trace: Trace) -> Iterator[Claim]:
     for call, lock, what, name, doubts in slow_calls(trace):
-        site = anchor(call, lock)
+        site = anchor(call, lock, shared=True)
         yield Claim(
             "lock-across-network", site, call,
             f"{what} is held while {name} goes on: everybody else who needs it waits as long as that takes",

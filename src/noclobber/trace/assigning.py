@@ -4,7 +4,7 @@ from __future__ import annotations
 from typing import Any, Optional
 
 from . import ir
-from .events import Change
+from .events import Change, Site
 from .objects import Obj, State
 from .operators import is_text
 from .values import CONST, NOTHING, Origin, Value
@@ -156,6 +156,8 @@ class Assigning:
                                        base=frozenset((obj.origin, Origin("read", obj.read))) if obj.read is not None and obj.kind != "part"
                                        else frozenset((obj.origin,)), row=obj.read, detached=obj.detached,
                                    formed=op == "assign" and _is_formed(getattr(node, "value", None)))
+                    if not str(path[0]).startswith("<"):
+                        self.seen_from_caller(event, node)
                     if len(path) == 1 and event.value.incr and self.holds_no_number(obj, str(path[0])):
                         event.value = self.values.replace(event.value, flags=event.value.flags | {"no number"})
                 mark = (path, event.n)
@@ -171,6 +173,12 @@ class Assigning:
                 # A change inside a field is derived from the rest of that field, which is written back with it.
                 event.value = self.values.replace(event.value, origins=event.value.origins | {obj.origin})
             path = (step,) + path
+
+    def seen_from_caller(self, event: Change, node: Any) -> None:
+        """`for name, value in fields.items(): setattr(row, name, value)` in a helper: the caller has named the column, so it is its call that changes it."""
+        calls = event.ctx.calls
+        if calls and len(calls[-1]) == 2 and isinstance(calls[-1][1], Site) and calls == self.frames[-1].calls and _is_named_elsewhere(node):
+            event.site, event.ctx = calls[-1][1], event.ctx._replace(calls=calls[:-1])
 
     def referred(self, state: State, value: Value, owner: Obj, path: tuple) -> Value:
         """What a field holds now. Another row is only referred to: what is in it is not written."""
@@ -253,3 +261,8 @@ def _is_formed(node: Any) -> bool:
     if isinstance(node, ir.IfExp):
         return all(isinstance(branch, ir.Const) or _is_formed(branch) for branch in (node.body, node.orelse))
     return isinstance(node, ir.Call) or isinstance(node, ir.Sub) and isinstance(node.index, ir.Slice)
+
+
+def _is_named_elsewhere(node: Any) -> bool:
+    """Is it a `setattr(row, name, …)` whose name is no literal?"""
+    return isinstance(node, ir.Call) and isinstance(node.func, ir.Name) and node.func.id == "setattr" and len(node.args) == 3 and not isinstance(node.args[1].value, (ir.Const, ir.FString))

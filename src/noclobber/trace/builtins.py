@@ -68,7 +68,7 @@ def _clamp(walker: Any, args: Any, node: Any, state: State) -> Value:
     value = walker.values.derived(given)
     same = frozenset().union(*(v.same for v in given))
     incr = frozenset().union(*(v.incr for v in given))
-    return walker.values.make(value.origins, same=same if len(given) == 2 and any(v.literal is not None for v in given) else NOTHING, incr=incr)
+    return walker.values.make(value.origins, same=same if len(given) == 2 and any(type(v.shape) is Lit for v in given) else NOTHING, incr=incr)
 
 
 def _copy(walker: Any, args: Any, node: Any, state: State) -> Value:

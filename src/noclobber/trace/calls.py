@@ -303,7 +303,10 @@ class Calls(Methods, Entering, Handing, Contexts):
         origins = frozenset(named(o) if id(v) in forms else o for v in args.all() for o in v.origins) - {CONST} if args.all() else NOTHING
         own = Origin("opaque", self.object_id_of(("value", id(node.at), self.frames[-1].calls)))
         flags = frozenset().union(*(v.flags for v in args.all())) & RECEIVER_FLAGS if args.all() else NOTHING
-        return self.values.make(origins | {own}, same=frozenset((own,)), objs=frozenset((oid,)), typ=dotted, flags=flags)
+        made = self.values.make(origins | {own}, same=frozenset((own,)), objs=frozenset((oid,)), typ=dotted, flags=flags)
+        cls = self.values.origin(Origin("global", dotted), ref=("dotted", dotted))
+        self.added_when_made(self.entry_where(lambda entry: self.adding_when_made(entry) is not None, cls), made, node, state)
+        return made
 
 
 #: Methods of a text that give back something else than the text.

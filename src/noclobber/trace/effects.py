@@ -4,7 +4,7 @@ from __future__ import annotations
 from typing import Any, Optional
 
 from .events import Effect, Fresh, Suspend
-from .objects import Obj, State
+from .objects import ACTIVATION, Obj, State
 from .outcomes import IO_ERRORS
 from .spans import Spans
 from .values import NOTHING, Origin, Value
@@ -46,12 +46,12 @@ class Effects(Spans):
         # The call itself may fail: that repeats nothing but this call, and nobody knows whether it was done.
         if self.collectors:
             failed = state.copy()
-            failed.done |= {(region.id, ("sent", event.n)) for region in self.regions}
+            failed.done |= {(mark, ("sent", event.n)) for mark in (ACTIVATION, *(region.id for region in self.regions))}
             self.throw(failed, IO_ERRORS, ("io", id(node)))
         for value in args.all():
             self.escapes(state, value, "sent")
         self.note_transport(event, self.http_verb(spec, bound), receiver, args, node, state)
-        state.done |= {(region.id, event.n) for region in self.regions}
+        state.done |= {(mark, event.n) for mark in (ACTIVATION, *(region.id for region in self.regions))}
         self.passes(event, state)
         if what in ("http", "model"):
             self.passes(self.event(Suspend, node, state, "effect", what=label, model=True), state)

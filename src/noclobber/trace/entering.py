@@ -3,6 +3,8 @@ from __future__ import annotations
 
 from typing import Any, Callable, Optional
 
+from noclobber.knowledge.signatures import Bound
+
 from . import ir
 from .arguments import Argument, Arguments
 from .frames import Collector, Frame
@@ -367,7 +369,21 @@ class Entering:
         if args.open_kwargs:
             fields["@rest"] = self.values.derived(args.rest)
         state.put(oid, state.heap[oid].but(fields=fields))
+        self.added_when_made(self.orm_of_class(cls), value, node, state)
         return value
+
+    def added_when_made(self, entry: Any, value: Value, node: Any, state: State) -> None:
+        """An ORM whose objects are in its unit of work as soon as they are made."""
+        spec = self.adding_when_made(entry) if entry is not None else None
+        if spec is not None:
+            given = Arguments()
+            given.positional = [Argument(value)]
+            self.op_add(spec, Bound(), None, given, node, state, "")
+
+    @staticmethod
+    def adding_when_made(entry: Any) -> Any:
+        """What an ORM says of the constructors of its models, when that alone adds the object."""
+        return next((spec for spec in entry.ops("add") if spec.signature.last == "__init__"), None)
 
     def constructed(self, cls: Any, args: Arguments, node: Any, state: State) -> Value:
         """`Model.model_validate(data)`: a new object, filled with what the data holds."""

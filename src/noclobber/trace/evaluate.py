@@ -307,9 +307,14 @@ class Evaluator(Containers, Operators, Assigning):
             fields = {}
             for place, member in enumerate(each):
                 self.assign(node.generators[0].target, member, inner, node)
-                fields[f"[{place}]"] = self.eval(node.elt, inner)
+                step = self.eval(node.elt, inner)
+                if node.value is None:
+                    fields[f"[{place}]"] = step
+                    continue
+                value = self.eval(node.value, inner)
+                fields[f"[{step.text!r}]"] = self.keyed_gets(node, step, value, state) or value
             self._drop_names(state, saved)
-            return self.container(node, "list", state, fields, None)
+            return self.container(node, "dict" if node.value is not None else "list", state, fields, None)
         asked = self.generated_query(node, state) if node.kind == "gen" else None
         if asked is not None:
             self._drop_names(state, saved)
@@ -358,9 +363,17 @@ class Evaluator(Containers, Operators, Assigning):
 
     def members_one_by_one(self, node: Any, state: State) -> Optional[list]:
         """`[table.c[name] == value for name, value in match.items()]` over a mapping all of whose entries are known: the pairs; else None."""
-        if node.kind == "dict" or node.value is not None or len(node.generators) != 1 or node.generators[0].ifs:
+        if len(node.generators) != 1 or node.generators[0].ifs:
             return None
+        if node.value is None:
+            return self.known_pairs(node.generators[0].iter, state)
+        # `{name: row[name] for name in ("title", "servings")}`
         source = node.generators[0].iter
+        known = self.known_items(self.eval(source, state), state) if isinstance(source, (ir.TupleX, ir.ListX, ir.Name)) else None
+        return known if known and len(known) <= MAX_UNROLLED and all(value.text is not None for value in known) else None
+
+    def known_pairs(self, source: Any, state: State) -> Optional[list]:
+        """The pairs of `fields.items()`, where every entry of the mapping is known; else None."""
         if not (isinstance(source, ir.Call) and not source.args and isinstance(source.func, ir.Attr) and source.func.name == "items"):
             return None
         mapping = self.eval(source.func.value, state)
@@ -369,7 +382,7 @@ class Evaluator(Containers, Operators, Assigning):
             return None
         if any(state.heap[oid].kind != "dict" or state.heap[oid].elem is not None for oid in mapping.objs):
             return None
-        return [self.container(node, "tuple", state, {"[0]": self.values.const(step[2:-2]), "[1]": value}, None, ("pair", step)) for step, value in known.items()]
+        return [self.container(source, "tuple", state, {"[0]": self.values.const(step[2:-2]), "[1]": value}, None, ("pair", step)) for step, value in known.items()]
 
     def _drop_names(self, state: State, saved: dict) -> None:
         for name in list(state.env):

@@ -57,6 +57,17 @@ class Instances:
                 break
         return result
 
+    def awaited_later(self, receiver: Value, name: str, node: Any, state: State) -> Optional[Value]:
+        """`await Order.get(id=key).prefetch_related("lines")`: between a load and its `await` stands what only shapes the query; the row stays the row."""
+        if not isinstance(node, ir.Call) or not isinstance(node.func, ir.Attr) or not isinstance(node.func.value, ir.Call):
+            return None
+        for oid in receiver.objs:
+            obj = state.heap.get(oid)
+            entry = self.vocabulary.entry(*obj.model[0]) if obj is not None and obj.kind == "row" and obj.model is not None else None
+            if entry is None or not entry.fields.get("awaitable") or any(spec.signature.last == name and spec.op != "chain" for spec in entry.specs):
+                return None
+        return receiver if receiver.objs else None
+
     def is_query_method(self, name: str) -> bool:
         known = self.shared.get("query methods")
         if known is None:

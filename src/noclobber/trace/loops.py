@@ -43,6 +43,9 @@ class Loops:
         attempts = self.attempts_of(node, state)
         if attempts is not None:
             return self.attempt_loop(node, state, attempts)
+        pairs = self.known_pairs(node.iter, state) if _only_sets(node) else None
+        if pairs is not None:
+            return self.one_by_one(node, pairs, state)
         iterable = self.eval(node.iter, state)
         element, item = self.element_of(iterable, node, state)
         counts = self.counts_attempts(node, iterable, item, state)
@@ -62,6 +65,15 @@ class Loops:
             node, state, head, node.body, node.orelse, items=not counts, endless=endless,
             counted=not endless or self.is_limited(node),
         )
+
+    def one_by_one(self, node: Any, pairs: list, state: State) -> Optional[State]:
+        """`for name, value in fields.items(): setattr(row, name, value)` over fields that are all known: each by itself."""
+        current: Optional[State] = state
+        for pair in pairs:
+            if current is not None:
+                self.assign(node.target, pair, current, node)
+                current = self.block(node.body, current)
+        return self.block(node.orelse, current) if node.orelse else current
 
     def loop(self, node: Any, state: State, head: Callable, body: Any, orelse: Any, *, items: bool = False,
              endless: bool = False, counted: bool = True, asks: bool = False) -> Optional[State]:
@@ -273,3 +285,14 @@ class Loops:
                 break
             entry = again
         return join_states(self.values, [end, *region.breaks])
+
+
+def _only_sets(node: Any) -> bool:
+    """Does each round only set attributes by their names, with or without a test around it?"""
+    def sets(body: Any) -> bool:
+        return all(
+            isinstance(inner, ir.Expr) and isinstance(inner.value, ir.Call) and isinstance(inner.value.func, ir.Name) and inner.value.func.id == "setattr"
+            or isinstance(inner, ir.If) and all(sets(suite) for suite in ir.suites(inner) if suite)
+            for inner in body)
+
+    return not node.is_async and sets(node.body)

@@ -225,7 +225,8 @@ class ModelClasses:
                 value = self.values.replace(value, typ=typ)
                 state.put(oid, state.heap[oid].but(fields={**state.heap[oid].fields, name: value}))
             return value
-        constant = self.class_constant(cls, name, state)
+        # A field that is only annotated is each instance's own.
+        constant = self.class_constant(cls, name, state) if cls.assign(name) is not None else None
         if constant is not None:
             return constant
         value = self.attribute_elsewhere(cls, name, this, state)
@@ -254,7 +255,9 @@ class ModelClasses:
             return entry, "class-unknown" if unknown else ""
         typ = value.typ or (obj.cls if obj is not None and isinstance(obj.cls, str) else None)
         if obj is not None and obj.kind == "instance" and obj.cls is not None and not isinstance(obj.cls, str):
-            return self.orm_of_class(obj.cls), ""
+            own = self.orm_of_class(obj.cls)
+            # A mixin names no base; that its save() is given columns tells what it is mixed into.
+            return (own, "") if own is not None or args is None else self.orm_by_columns(name, args)
         if typ and typ.startswith("class:"):
             cls = self.ask.klass_of(typ)
             return (self.orm_of_class(cls), "") if cls is not None else (None, "")
@@ -262,12 +265,15 @@ class ModelClasses:
             found = self.likely_orm(module, name, args) if module else None
             if found is not None:
                 return found, "class-unknown"
-        if args is not None:
-            for entry in self.vocabulary.entries("orm"):
-                for spec in entry.ops("persist"):
-                    param = spec.signature.param("columns")
-                    if spec.signature.last == name and param is not None and any(k == param.name for k, _ in args.keywords):
-                        return entry, "name-only"
+        return self.orm_by_columns(name, args) if args is not None else (None, "")
+
+    def orm_by_columns(self, name: str, args: Any) -> tuple:
+        """(ORM entry, doubt) of `obj.save(update_fields=[…])`: that keyword tells."""
+        for entry in self.vocabulary.entries("orm"):
+            for spec in entry.ops("persist"):
+                param = spec.signature.param("columns")
+                if spec.signature.last == name and param is not None and any(k == param.name for k, _ in args.keywords):
+                    return entry, "name-only"
         return None, ""
 
     def module_of_owner(self, value: Value, obj: Optional[Obj], state: State) -> str:

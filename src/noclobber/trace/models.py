@@ -2,7 +2,7 @@
 and calls that act on one object of an ORM."""
 from __future__ import annotations
 
-from typing import Any, Optional
+from typing import Any, Callable, Optional
 
 from noclobber.knowledge.signatures import Bound
 
@@ -251,10 +251,21 @@ class Models(UniqueKeys):
                 continue
             begin = obj.cls.method("get_queryset")
             rows = self.call_scope(begin, Arguments(), node, state, receiver) if begin is not None and begin.key not in self.active else self.class_constant(obj.cls, "queryset", state)
+            rows = rows if rows is not None else self.rows_of_named_model(obj.cls, state)
             if rows is not None and rows.query is not None and rows.query.verb == "select":
                 query = rows.query
+                if "may lock" in query.flags:  # `if self.request.method != "GET": rows = rows.select_for_update()`
+                    query = query._replace(flags=query.flags | {"lock"})
                 return self.select_rows(self.values.replace(rows, query=query._replace(filters=query.filters + (("@view", "=", self.values.origin(obj.origin)),))), "one", node, state)
         return None
+
+    def rows_of_named_model(self, cls: Any, state: State) -> Optional[Value]:
+        """`model = Gallery` in the body of a view: the rows that its get_object() looks in."""
+        model = self.class_constant(cls, "model", state)
+        if model is None or model.ref is None or model.ref[0] not in ("class", "dotted"):
+            return None
+        manager = self.manager_of(model, "objects")
+        return self.values.replace(manager, query=manager.query._replace(flags=manager.query.flags - {"manager"})) if manager is not None else None
 
     # --- queries that begin on the class -------------------------------------------------------------------------------------------
     def model_class_method(self, cls: Any, name: str, receiver: Value, args: Any, node: Any, state: State) -> Optional[Value]:
@@ -368,24 +379,39 @@ class Models(UniqueKeys):
 
     def entry_with(self, field: str, base: Value) -> Any:
         """The ORM of a model class, where its entry has that field."""
+        return self.entry_where(lambda entry: bool(entry.fields.get(field)), base)
+
+    def entry_where(self, fits: Callable[[Any], bool], base: Value) -> Any:
+        """The ORM of a model class, if it is such a one: by its bases, else by its module and what the file imports."""
+        if base.ref is None or base.ref[0] not in ("class", "dotted"):
+            return None
         if base.ref[0] == "class":
             entry = self.orm_of_class(base.ref[1])
-            return entry if entry is not None and entry.fields.get(field) else None
+            return entry if entry is not None and fits(entry) else None
         module, _, last = base.ref[1].rpartition(".")
         if not module or not last[:1].isupper() or last.isupper() and len(last) > 1:
             return None
         packages = self.ask.imported_packages(self.frames[-1].scope.module)
         for entry in self.vocabulary.listed("model_modules", module):
-            if entry.kind == "orm" and entry.fields.get(field) and packages & packages_of(entry):
+            if entry.kind == "orm" and fits(entry) and packages & packages_of(entry):
                 return entry
         return None
 
     # --- acting on one object --------------------------------------------------------------------------------------------------------
     def op_persist_function(self, spec: Any, bound: Any, receiver: Optional[Value], args: Any, node: Any, state: State, doubt: str) -> Optional[Value]:
-        """`engine.save(obj)`."""
+        """`engine.save(obj)`, `super().update(obj, {"n": obj.n + 1})`: the fields that are given are set first."""
         targets = [value for _, value in bound.by_role.get("instance", ())]
+        if spec.get("row") and receiver is not None:
+            targets.append(self._with_object(self.attribute(receiver, spec.get("row"), node, state), node, state))
         if not targets:
             return None
+        for name, value in bound.by_role.get("fields", ()):
+            if spec.signature.param("fields") is not None and spec.signature.param("fields").kind == "varkw":
+                self.put_attribute(targets[0], name, value, state, node, "assign")
+        for _, given in self.given(bound, "fields"):
+            for step, value in (self.mapping_items(given, state) or {}).items():
+                if step.startswith(("['", '["')):
+                    self.put_attribute(targets[0], step[2:-2], value, state, node, "assign")
         done: set = set()
         for target in targets:
             for part in self.parts(state, target):
@@ -396,7 +422,8 @@ class Models(UniqueKeys):
                     done.add(oid)
                     if obj.model is None:
                         state.put(oid, obj.but(model=((spec.entry.kind, spec.entry.id), None)))
-                    self.persist_object(oid, spec.entry, spec, node, state, self.column_names(bound, state), doubt or ("class-unknown" if obj.cls is None else ""),
+                    entry = self.vocabulary.entry(*obj.model[0]) if obj.model is not None else spec.entry
+                    self.persist_object(oid, entry, spec, node, state, self.column_names(bound, state), doubt or ("class-unknown" if obj.cls is None else ""),
                                         bound=bound, extra=("persist", oid))
         return targets[0]
 

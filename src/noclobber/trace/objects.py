@@ -47,6 +47,8 @@ class Obj:
 
 
 _SETS = ("env", "heap")
+#: Stands in the marks of `State.done` for the running functions themselves, beside the numbers of loops: a function may call itself again.
+ACTIVATION = -1
 
 
 class State:

@@ -175,6 +175,10 @@ class Parameters:
                     self.frames[-1].self_value = env[param.name]
                 continue
             typ = self.annotation_type(param.annotation, scope) if param.annotation is not None else None
+            form = self.form_handed_in(param.name, name, scope, state) if typ is None and not nested else None
+            if form is not None:
+                env[param.name] = form
+                continue
             if typ is None and param.annotation is None and param.kind == "pos" and len(self.frames) == 1:
                 typ = self.class_by_use(definition, param.name, scope)
             value = self.values.origin(Origin("param", name), typ=typ, name=param.name)
@@ -192,9 +196,42 @@ class Parameters:
                     oid = self.object_id_of(("path", Origin("param", name)))
                     state.put(oid, Obj("path", Origin("param", name), label=param.name, cls=cls))
                     value = self.values.replace(value, objs=frozenset((oid,)))
+            if isinstance(param.annotation, ir.Sub) and not value.objs:
+                value = self.with_context(value, param.annotation, name, scope, state)
             env[param.name] = value
         self.rows_handed_in(env, [param.name for param in params], prefix, state)
         return env
+
+    def with_context(self, value: Value, annotation: Any, name: str, scope: Any, state: State) -> Value:
+        """`ctx: RunContext[Deps]`: `ctx.deps` is an object of that class."""
+        head = ir.dotted(annotation.value).rpartition(".")[2]
+        attributes = self.context_attributes().get(head)
+        if not attributes:
+            return value
+        inner = annotation.index.items[0] if isinstance(annotation.index, ir.TupleX) else annotation.index
+        typ = self.annotation_type(inner, scope)
+        if not typ:
+            return value
+        origin = Origin("param", name)
+        cls = self.ask.klass_of(typ) if typ.startswith("class:") else None
+        fields = {}
+        for attribute in attributes:
+            fields[attribute] = (self.instance_parameter(cls, f"{name}.{attribute}", attribute, state) if cls is not None
+                                 else self.values.origin(origin.at(attribute), typ=typ, name=attribute))
+        oid = self.object_id_of(("path", origin))
+        state.put(oid, Obj("path", origin, label=value.name, fields=fields))
+        return self.values.replace(value, objs=frozenset((oid,)))
+
+    def context_attributes(self) -> dict:
+        """Class of a framework's context → its attributes that hold what the program gave it."""
+        known = self.shared.get("contexts")
+        if known is None:
+            known = self.shared["contexts"] = {}
+            for entry in self.vocabulary.entries("tool"):
+                for text in entry.fields.get("context", ()) or ():
+                    head, _, attribute = text.rpartition(".")
+                    known.setdefault(head, []).append(attribute)
+        return known
 
     def class_by_use(self, definition: Any, name: str, scope: Any) -> Optional[str]:
         """The one class of the module that has all the methods which are called on a parameter without annotation; two at least, of

@@ -26,8 +26,8 @@ class Queries:
 
     def start_query(self, spec: Any, verb: str, args: Any, node: Any, state: State, receiver: Optional[Value]) -> Value:
         entities = tuple(args.all())
-        if receiver is not None and spec.entry.kind == "builder":
-            entities = (receiver,)  # `table.update()`
+        if receiver is not None and spec.entry.kind == "builder" and not any(param.role == "table" for param in spec.signature.params):
+            entities = (receiver,)  # `table.update()`, where `db.update(Model)` names it
         if verb == "text":
             return self.values.make(entities[0].origins if entities else NOTHING,
                                     query=Query((spec.entry.kind, spec.entry.id), "text", (), text=entities[0] if entities else None))

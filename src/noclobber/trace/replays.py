@@ -5,7 +5,7 @@ from typing import Any, Optional
 
 from . import ir
 from .frames import Collector
-from .objects import State
+from .objects import ACTIVATION, State
 from .policies import Policies, Policy
 from .values import CONST, NOTHING, UNKNOWN, Value
 
@@ -157,6 +157,21 @@ class Replays(Policies):
                     stale.add(n)
         region = self.open_region(node, state, "recursion", scope.name)
         region.event.retried |= stale
+        self.done_again(region.event, frame, state)
+
+    def done_again(self, loop: Any, frame: Any, state: State) -> None:
+        """Effects of this activation that were done before the refusal, or that failed themselves, are done once more by the next one."""
+        def mine(n: int) -> bool:
+            return self.trace.events[n].ctx.calls[:len(frame.calls)] == frame.calls
+
+        refused = [n for n in state.lost if mine(n)]
+        for mark, what in state.done:
+            if mark != ACTIVATION:
+                continue
+            if type(what) is tuple and what[0] == "sent" and mine(what[1]):
+                loop.resent.add(what[1])
+            elif type(what) is int and refused and mine(what):
+                loop.replayed.setdefault(what, max(refused))
 
     def read_anew(self, write: Any, frame: Any) -> bool:
         """Does the payload derive from a read that this activation of the function makes itself?"""

@@ -134,7 +134,8 @@ class Rows:
             self.take(event.lock, state)
         event.cached = not core and columns is None and "fresh" not in query.flags and self.has_identity_map(query)
         if how == "scalar":
-            return self.values.origin(Origin("read", event.n))
+            plain = columns is not None and len(columns) == 1 and query.entity[0].ref[0] == "column"
+            return self.values.origin(Origin("read", event.n, (columns[0],) if plain else ()))
         if columns is not None or core:
             origin = Origin("read", event.n)
             oid = self.object_id(node, "sqlrow")

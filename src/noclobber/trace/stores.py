@@ -16,6 +16,7 @@ from .dumps import Dumps
 from .effects import Effects
 from .events import Precondition, Record, Write
 from .files import Files
+from .forms import Forms
 from .managers import Managers
 from .objects import State
 from .orm import Orm
@@ -34,7 +35,7 @@ from .values import NOTHING, SERVER, Lit, Value
 from .writes import Writes
 
 
-class Stores(Receivers, Preconditions, Writes, Accessors, Sessions, Dumps, Outcomes, Requests, Blobs, Files, Tags, Transactions, Replays, Effects, Commands, Batches, Documents, Pipelines, SqlRunner, Managers, Orm):
+class Stores(Receivers, Preconditions, Writes, Accessors, Sessions, Dumps, Outcomes, Requests, Blobs, Files, Tags, Transactions, Replays, Effects, Commands, Batches, Documents, Pipelines, SqlRunner, Managers, Forms, Orm):
     """Mixin of Walker."""
 
     def fit(self, spec: Any, args: Any) -> Any:
@@ -74,6 +75,8 @@ class Stores(Receivers, Preconditions, Writes, Accessors, Sessions, Dumps, Outco
         if receiver.ref is not None and receiver.ref[0] == "retrying" and receiver.ref[1] is not None and args.positional and args.positional[0].value.ref is not None:
             return self.call_policy(receiver.ref[1], args, node, state)  # `retrier.call(func, …)`
         done = self.instance_method(receiver, name, args, node, state)
+        if done is None:
+            done = self.awaited_later(receiver, name, node, state)
         if done is None:
             done = self.related_query(receiver, name, args, node, state) or self.row_of_view(receiver, name, args, node, state) or self.own_query(receiver, name, args, node, state)
         if done is not None:
@@ -275,7 +278,7 @@ _OPS: dict = {
     ("retry", "loop"): Stores.op_retry_loop, ("retry", "call"): Stores.op_retry_call, ("retry", "decorator"): Stores.op_retry_policy,
     ("retry", "policy"): Stores.op_retry_policy, ("retry", "condition"): Stores.op_retry_condition, ("retry", "pause"): Stores.op_retry_pause,
     ("orm", "load"): Stores.op_load, ("orm", "many"): Stores.op_many, ("orm", "reload"): Stores.op_reload,
-    ("orm", "persist"): Stores.op_persist_function, ("orm", "add"): Stores.op_add, ("orm", "merge"): Stores.op_merge,
+    ("orm", "persist"): Stores.op_persist_function, ("orm", "form_save"): Stores.op_form_save, ("orm", "add"): Stores.op_add, ("orm", "merge"): Stores.op_merge,
     ("orm", "create"): Stores.op_add, ("orm", "remove"): Stores.op_remove, ("orm", "mutation"): Stores.op_mutation,
     ("orm", "detach"): Stores.op_detach, ("orm", "scalar"): Stores.op_scalar, ("orm", "chain"): Stores.op_chain, ("orm", "assign"): Stores.op_assign_function, ("orm", "expire"): Stores.op_expire, ("orm", "check_exists"): Stores.op_scalar,
     ("orm", "set_write"): Stores.op_set_write_function, ("orm", "upsert"): Stores.op_add,

@@ -109,10 +109,15 @@ class Bench:
         scope = self.collected.handlers.get(schema.name)
         if scope is not None:
             return self.body(scope)
+        functions = self.module.index.functions
+        # The loop that talks to the model names its tools as well; what takes the schema's own properties is what they are handed to.
+        properties = {parameter.name for parameter in schema.parameters}
+        own = [key for key, info in functions.items() if info.name == schema.name and properties & set(info.params)]
+        if len(own) == 1:
+            return self.body(self.module.scope(own[0]))
         names = frozenset(self.collected.schemas)
         quoted = rf"[\"']{re.escape(schema.name)}[\"']"
         tested = re.compile(rf"(?:==|!=|\bcase\b|\bin\s*[(\[{{])[^\n]*{quoted}|{quoted}\s*(?:==|\|)")
-        functions = self.module.index.functions
         for key, info in functions.items():
             if tested.search("".join(self.module.source.lines[info.start - 1:info.end])):
                 trace = self.dispatch(self.module.scope(key), schema.name, names)

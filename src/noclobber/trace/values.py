@@ -312,7 +312,7 @@ class Values:
         # Filters and locks are *must* facts: only what both paths put on it holds.
         return a._replace(
             filters=tuple(f for f in a.filters if f in b.filters),
-            flags=(a.flags & b.flags) | ((a.flags | b.flags) & {"open"}),
+            flags=(a.flags & b.flags) | ((a.flags | b.flags) & {"open", "may lock"}) | ({"may lock"} if "lock" in a.flags ^ b.flags else NOTHING),
             sets=a.sets if a.sets == b.sets else a.sets + tuple(s for s in b.sets if s not in a.sets),
         )
 

@@ -11,6 +11,7 @@ from . import ir
 from .calls import Calls
 from .causes import Causes
 from .entering import ENTERING_STEPS
+from .dependencies import Dependencies
 from .evaluate import Evaluator
 from .events import Context, Event, RaiseEvent, Site, Trace
 from .frames import Collector, Frame, Region
@@ -30,7 +31,7 @@ FILE_STEPS = 120_000  # of all roots of a file; each further root enters helpers
 LATE_STEPS = 200
 
 
-class Walker(Roots, Loops, Handlers, Evaluator, Calls, Stores, TimeLimits, Tools, Swallows, Refiner, Causes):
+class Walker(Roots, Dependencies, Loops, Handlers, Evaluator, Calls, Stores, TimeLimits, Tools, Swallows, Refiner, Causes):
     """Walks one root. `ask` answers questions about names, functions and classes; `vocabulary` says what library calls do."""
 
     def __init__(self, ask: Any, vocabulary: Any, values: Values, shared: Optional[dict] = None) -> None:
@@ -110,6 +111,7 @@ class Walker(Roots, Loops, Handlers, Evaluator, Calls, Stores, TimeLimits, Tools
             else:
                 self.active.append(root.key)
                 args = self.parameters_as_unknown(definition, root, state)
+                self.rows_depended_on(definition, root, args, state)
                 self.retried_body(definition, root, state, frame, args)
             self.note_body(root, definition, frame, self.ended)
             self.walk_returned(frame)

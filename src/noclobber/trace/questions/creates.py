@@ -103,10 +103,12 @@ def _looked_for(trace: Trace, write: Write) -> Optional[Create]:
     for test, branch in tests_before(trace, write):
         op = test.op if branch == "yes" else _NEGATED.get(test.op, "")
         for side, other, way in ((test.left, test.right, op), (test.right, test.left, _mirrored(op))):
-            sums = [o for o in side.incr if way in _BOUNDS and o.kind == "read" and getattr(trace.events[o.n], "aggregate", False)]  # `given + amount > limit`
+            sums = [o for o in side.incr | side.origins if way in _BOUNDS and o.kind == "read" and getattr(trace.events[o.n], "aggregate", False)]  # `given + amount > limit`, `wanted > capacity - given`
             for origin in side.same or (side.origins if way == "empty" and side.objs else sums):
                 read = reads.get(origin.n) if origin.kind == "read" and _whole(trace, origin) else None
                 how = _meaning(way, other, read) if read is not None else None
+                if how is None and read is not None and origin not in side.same | side.incr and way in _BOUNDS:
+                    how = "bound"  # what is left after the rows counted were taken off
                 if how == "bound" and other is not None and any(o.kind == "read" and o.n in reads and not o.path for o in other.origins):
                     continue  # two counts of the same rows, none of them a bound
                 if how:
@@ -193,7 +195,10 @@ def _concerns(read: Read, write: Write) -> bool:
     if not key:
         return not read.open_filter
     if write.columns is None or not write.columns:
-        return any(_overlap(value, write.payload) or value.same & write.payload.origins for _, value in key)
+        whole = {(o.kind, o.n, o.path) for o in write.payload.origins if o.kind in ("param", "opaque")}
+        return any(_overlap(value, write.payload) or value.same & write.payload.origins
+                   # `filter(day=form.cleaned_data["day"])`, then `form.save()`: the form holds what was asked for.
+                   or any((o.kind, o.n, o.path[:cut]) in whole for o in value.same for cut in range(len(o.path))) for _, value in key)
     shared = False
     for column, value in key:
         name = column.removesuffix(" in").split("__")[0]

@@ -54,7 +54,19 @@ def same(trace: Trace, read: Read, write: Write) -> str:
                     return True
         return False
 
-    return same_record(read.record, write.record, key_from_read=key_from_read)
+    record = write.record
+    if record.family not in ("sql", "orm"):
+        record = record._replace(key=tuple((column, _asked_by(trace, column, value)) for column, value in record.key))
+    return same_record(read.record, record, key_from_read=key_from_read)
+
+
+def _asked_by(trace: Trace, column: str, value: Value) -> Value:
+    """`bucket.blob(found.name)`, where `found` was asked for by a key of its own: that key."""
+    for origin in value.same:
+        read = trace.events[origin.n] if origin.kind == "read" and len(origin.path) == 1 else None
+        if isinstance(read, Read) and str(origin.path[0]).strip("[]'\"") in (*_ID_FIELDS, column):
+            return dict(read.record.key).get(column, value)
+    return value
 
 
 def _is_key_field(trace: Trace, read: Read, column: str, value: Value) -> bool:
@@ -245,11 +257,16 @@ def apart(first: Event, second: Event) -> Site:
     return calls[depth][1] if depth < len(calls) and isinstance(calls[depth][1], Site) else second.site
 
 
-def anchor(event: Event, scope: Event) -> Site:
-    """The place of an event seen from the function of `scope`: the call in that function through which it happens."""
-    depth = len(scope.ctx.calls)
-    calls = event.ctx.calls
-    while len(calls) > depth and calls[:len(scope.ctx.calls)] == scope.ctx.calls and isinstance(calls[depth][1], Site):
+def anchor(event: Event, scope: Event, shared: bool = False) -> Site:
+    """The place of an event seen from the function of `scope`: the call in that function through which it happens.
+
+    shared: where `scope` lies in a helper that has come back (a lock that a context manager took), from the function that called both.
+    """
+    outer, calls = scope.ctx.calls, event.ctx.calls
+    if shared:
+        outer = outer[:next((place for place, (a, b) in enumerate(zip(outer, calls)) if a != b), min(len(outer), len(calls)))]
+    depth = len(outer)
+    while len(calls) > depth and calls[:len(outer)] == outer and isinstance(calls[depth][1], Site):
         if len(calls[depth]) == 2:
             return calls[depth][1]
         depth += 1  # a callback that was handed in: the line stands in it

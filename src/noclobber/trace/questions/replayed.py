@@ -13,6 +13,13 @@ def is_retry(loop: Loop, n: int, cause: object = "exception") -> bool:
     return not (isinstance(cause, int) and cause in loop.accepted)
 
 
+def repeats(loop: Loop, event: Event) -> bool:
+    """Does another round of the loop come by this event? A function that calls itself comes by all that it did before that."""
+    if loop.how == "recursion":
+        return event.n < loop.n and event.ctx.calls[:len(loop.ctx.calls)] == loop.ctx.calls
+    return loop.n in event.ctx.loops
+
+
 def is_replayed(trace: Trace, loop: Loop, effect: Effect) -> str:
     """Words for what runs the code around the effect again as a transaction or a compare-and-swap; '' where it does not."""
     if loop.n not in effect.ctx.loops:
@@ -61,7 +68,7 @@ def renewed_keys(trace: Trace) -> Iterator[Renewed]:
     said = set()
     for loop in reversed(trace.of("loop")):
         for effect in trace.of("effect"):
-            if effect.key is None or effect.n in said or loop.n not in effect.ctx.loops or loop.how == "transport":
+            if effect.key is None or effect.n in said or not repeats(loop, effect) or loop.how == "transport":
                 continue
             replayed = loop.policy is not None and loop.policy.replays == "transaction"
             cause = loop.replayed.get(effect.n)
@@ -80,7 +87,7 @@ def _made_inside(trace: Trace, loop: Loop, effect: Effect) -> Optional[Fresh]:
     for origin in sorted((o for o in effect.key.origins if o.kind == "fresh"), key=lambda o: -o.n):
         made = trace.events[origin.n]
         # `if key is None: key = uuid4()`: made once, whichever attempt comes first.
-        if loop.n in made.ctx.loops and origin not in made.ctx.control:
+        if repeats(loop, made) and origin not in made.ctx.control:
             return made
     return None
 
@@ -94,7 +101,7 @@ def unkeyed(trace: Trace) -> Iterator[tuple]:
     said = set()
     for loop in reversed(trace.of("loop")):
         for effect in trace.of("effect"):
-            if effect.what not in _COSTLY or effect.key is not None or effect.n in said or loop.n not in effect.ctx.loops:
+            if effect.what not in _COSTLY or effect.key is not None or effect.n in said or not repeats(loop, effect):
                 continue
             if loop.how == "transport":
                 again = effect.n in loop.replayed
