@@ -97,6 +97,8 @@ def _openers(entry: dict, extra_types: list[str]) -> tuple[list[str], list[str],
     values}, id of the unit of work)."""
     fields = entry["fields"]
     types = [*fields.get("types", ()), *extra_types]
+    if entry["kind"] in ("store", "lock"):  # an instance that a library keeps (`django.core.cache.cache`) may be put into an attribute
+        types += [module for module in fields.get("functions", ()) if "." in module and "*" not in module]
     words = [glob.rpartition(".")[2] for glob in fields.get("names", ())]
     rows = {}
     if entry["kind"] == "orm":

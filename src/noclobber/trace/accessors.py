@@ -17,24 +17,25 @@ _MAPPINGS = frozenset(("dict", "Dict", "Mapping", "MutableMapping", "defaultdict
 class Accessors:
     """Mixin of Walker."""
 
-    def note_accessor(self, name: str, own: Origin, receiver: Value, args: Any, node: Any, state: State, method: bool) -> None:
-        """An unresolved call with a name of a pair. What it is worth is decided where both halves are known (`questions.accessors`)."""
+    def note_accessor(self, name: str, own: Origin, receiver: Value, args: Any, node: Any, state: State, method: bool) -> bool:
+        """An unresolved call with a name of a pair. What it is worth is decided where both halves are known (`questions.accessors`). Returns whether it reads."""
         parts = parted(name)
         if parts is None or not isinstance(node, ir.Call) or self.vocabulary.match("locking_reader", name):
-            return
+            return False
         owner = receiver.dotted
         if owner:
             if owner.partition(".")[0] in sys.stdlib_module_names:
-                return
+                return False
             if owner.rpartition(".")[2] == name:
                 owner = owner.rpartition(".")[0]
         elif not method or self.is_logger(receiver):
-            return
+            return False
         given = tuple(("", a.value) for a in args.positional) + tuple((k, a.value) for k, a in args.keywords)
         self.event(
             Accessor, node, state, name=name, writes=parts[0] in WRITERS, owner=owner or receiver, given=given, origin=own,
             parts=tuple(self.deep(state, value) for _, value in given), typ=(receiver.typ or "").rpartition(".")[2].rpartition(":")[2] if not owner else "",
         )
+        return parts[0] not in WRITERS
 
     def keeps_records(self, receiver: Value, state: State) -> bool:
         """Is it something whose `get` asks a store, by its name or class? A dict, and what was loaded, is none."""

@@ -228,7 +228,7 @@ def _partial(walker: Any, args: Any, node: Any, state: State) -> Value:
     given = [a.value for a in args.positional]
     if not given:
         return walker.values.unknown
-    ref = ("partial", given[0], tuple(given[1:]), tuple((k, a.value) for k, a in args.keywords))
+    ref = ("partial", walker.callable_of(args.positional[0], state), tuple(given[1:]), tuple((k, a.value) for k, a in args.keywords))
     return walker.values.make(walker.values.derived(args.all()).origins, ref=ref)
 
 
@@ -291,13 +291,12 @@ def _to_thread(walker: Any, args: Any, node: Any, state: State) -> Value:
     inner = Arguments()
     inner.positional, inner.keywords = args.positional[1:], args.keywords
     inner.open_star, inner.open_kwargs, inner.rest = args.open_star, args.open_kwargs, args.rest
-    return walker.call_value(args.positional[0].value, inner, node, state)
+    return walker.call_value(walker.callable_of(args.positional[0], state), inner, node, state)
 
 
-def _in_executor(walker: Any, args: Any, node: Any, state: State) -> Value:
-    inner = Arguments()
-    inner.positional = args.positional[1:]
-    return _to_thread(walker, inner, node, state)
+def _as_function(walker: Any, args: Any, node: Any, state: State) -> Value:
+    """`sync_to_async(table.put_item)`: that method."""
+    return walker.callable_of(args.positional[0], state) if args.positional else walker.values.unknown
 
 
 def _join_path(walker: Any, args: Any, node: Any, state: State) -> Value:
@@ -441,8 +440,9 @@ _enter(with_changes, "dataclasses.replace copy.replace attr.evolve attrs.evolve"
 _enter(_asdict, "dataclasses.asdict attr.asdict attrs.asdict")
 _enter(_astuple, "dataclasses.astuple attr.astuple attrs.astuple")
 _enter(_through, "contextlib.closing contextlib.aclosing contextlib.nullcontext asyncio.wait_for asyncio.shield asyncio.run asyncio.create_task "
-                 "asyncio.ensure_future inspect.unwrap functools.wraps typing.no_type_check asgiref.sync.sync_to_async asgiref.sync.async_to_sync "
+                 "asyncio.ensure_future inspect.unwrap functools.wraps typing.no_type_check "
                  "types.MappingProxyType builtins.aiter anyio.run")
+_enter(_as_function, "asgiref.sync.sync_to_async asgiref.sync.async_to_sync")
 _enter(_second, "typing.cast")
 _enter(_clock, "time.time time.monotonic time.perf_counter time.time_ns datetime.datetime.now datetime.datetime.utcnow datetime.datetime.today "
                "datetime.date.today django.utils.timezone.now time.strftime time.localtime time.gmtime")

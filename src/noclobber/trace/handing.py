@@ -3,6 +3,7 @@ from __future__ import annotations
 
 from typing import Any, Optional
 
+from . import ir
 from .arguments import Argument, Arguments
 from .entering import RECEIVER_FLAGS
 from .events import CallEvent, Lock, LockEvent, Suspend
@@ -19,6 +20,9 @@ class Handing:
         """A call of something unknown: returns what went in; may raise; is handed the objects it is given."""
         if self.vocabulary.match("forgetting", name):
             self.session_expired(state)
+        done = self.called_at_once(name, args, node, state)
+        if done is not None:
+            return done
         if name == "retry" and method:
             self.task_again(receiver, args, node, state)
         quiet = self.vocabulary.match("harmless", name) or self.is_logger(receiver)
@@ -51,7 +55,7 @@ class Handing:
         origins.discard(CONST)
         origins.discard(UNKNOWN)
         loops = tuple(region.id for region in self.regions)
-        self.note_accessor(name, own, receiver, args, node, state, method)
+        fetched = self.note_accessor(name, own, receiver, args, node, state, method)
         # An object that holds what it is given (`ReplaceOptions(cas=cas)`) is as old as that; a function of a bare key (`fetch(key)`) may ask somebody.
         holds = name[:1].isupper() and any(o.kind == "param" for o in origins)
         self.trace.made[own.n] = loops, holds or any(o.kind in ("read", "param") and o.path for o in origins) or any(o.kind == "read" for o in origins)
@@ -62,6 +66,8 @@ class Handing:
         flags = receiver.flags & RECEIVER_FLAGS
         column = next((value.ref for value in given if value.ref is not None and value.ref[0] == "column"), None) if not method else None
         result = self.values.make(frozenset(origins), same=frozenset((own,)), flags=flags, name=name, ref=("expression", *column[1:]) if column is not None else None)
+        if fetched:
+            result = self.as_object(result, state)  # a change of `store.get(key) or {}` is one of what was stored
         return self.promised(name, result, receiver, args, node, state)
 
     def same_place(self, name: str, receiver: Value, args: Arguments, method: bool) -> Optional[tuple]:
@@ -73,6 +79,31 @@ class Handing:
         if not whose or not parts and not method or any(not part for _, part in parts):
             return None
         return ("place", name, whose, tuple(parts))
+
+    def callable_of(self, argument: Argument, state: State) -> Value:
+        """A function that was given as an argument; `table.put_item` is that method of the table."""
+        value, node = argument.value, argument.node.value if isinstance(argument.node, ir.Arg) else None
+        if value.ref is not None or value.query is not None or not isinstance(node, ir.Attr):
+            return value
+        root = node.value
+        while isinstance(root, ir.Attr):
+            root = root.value
+        if not isinstance(root, ir.Name):
+            return value
+        return self.values.replace(value, ref=("method", node.name, self.eval(node.value, state)))
+
+    def called_at_once(self, name: str, args: Arguments, node: Any, state: State) -> Optional[Value]:
+        """`loop.run_in_executor(None, f, x)`, `zk.retry(zk.get, path)`: the function is called, and what it gives comes back. None: it is no such call."""
+        if not self.vocabulary.match("calling", name):
+            return None
+        for place, argument in enumerate(args.positional[:2]):
+            func = self.callable_of(argument, state)
+            if func.ref is not None and func.ref[0] in ("function", "local", "partial", "method", "oneof"):
+                inner = Arguments()
+                inner.positional, inner.keywords = args.positional[place + 1:], args.keywords
+                inner.open_star, inner.open_kwargs, inner.rest = args.open_star, args.open_kwargs, args.rest
+                return self.call_value(func, inner, node, state)
+        return None
 
     def promised(self, name: str, result: Value, receiver: Value, args: Arguments, node: Any, state: State) -> Value:
         """What the name of an unresolved callee promises (`_names.toml`): a lock, a conditional write. A name may silence only."""

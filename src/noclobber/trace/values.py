@@ -186,6 +186,15 @@ def _answer_of(a: Value, b: Value) -> Optional[tuple]:
     return None
 
 
+def _default_of(a: Value, b: Value) -> Optional[tuple]:
+    """`store = store or cache`: an object of a library, unless another one was handed in that does the same."""
+    for default, given in ((a, b), (b, a)):
+        if default.ref is not None and default.ref[0] == "dotted" and "." in default.ref[1] and given.ref is None and given.shape is None and not given.typ and not given.objs \
+                and given.origins and all(o.kind == "param" for o in given.origins):
+            return default.ref
+    return None
+
+
 def _one_of(a: Value, b: Value) -> Optional[tuple]:
     """The ref of a value that is one of several functions: `HANDLERS[event]`; None: it is something else."""
     if a.ref is None or b.ref is None or not {a.ref[0], b.ref[0]} <= _CALLABLE:
@@ -286,7 +295,7 @@ class Values:
             incr=a.incr | b.incr,
             shape=a.shape if a.shape == b.shape else None,
             typ=a.typ if a.typ == b.typ else (a.typ or b.typ if not (a.typ and b.typ) else self.kin(a.typ, b.typ)),
-            ref=a.ref if a.ref == b.ref else _answer_of(a, b) or _one_of(a, b),
+            ref=a.ref if a.ref == b.ref else _answer_of(a, b) or _one_of(a, b) or _default_of(a, b),
             query=self._join_query(a.query, b.query),
             flags=(a.flags | b.flags if EXCEPT not in a.flags and EXCEPT not in b.flags else _but(a, b)) | (NOTHING if a.shape == b.shape else _words_of(a) | _words_of(b)) | (_TEXT if type(a.shape) is Template or type(b.shape) is Template else NOTHING),
             name=a.name if a.name == b.name else "",

@@ -65,7 +65,7 @@ def paired(trace: Trace, read: Event, write: Event) -> Optional[tuple[str, str, 
     owner = one[0] == two[0] and getter[1] == setter[1]
     if owner and one[2] == "__init__" and (parted(two[2]) or ("",))[0] in STORING:
         return one[0].rpartition(".")[2], two[2], read.ctx.calls[depth][1], write.ctx.calls[depth][1]  # an object that loads itself when it is made
-    if not is_pair(one[2], two[2], loose=owner and bool(one[0])) or not owner and not (one[0] and two[0]):
+    if not is_pair(one[2], two[2], loose=owner and bool(one[0]), known=True) or not owner and not (one[0] and two[0]):
         return None
     return one[2], two[2], read.ctx.calls[depth][1], write.ctx.calls[depth][1]
 
