@@ -305,6 +305,7 @@ TABLES: dict[str, Table] = {
             names_are_keys=Field("bool", "the names of its calls are part of the record's identity (`service.events().get(…)`)"),
             queue=Field("bool", "its calls are queued until `commit`, and only then answered (a pipeline)"),
             operations=Field("table", "word or class of an operation in a batch → the call of this entry that does the same"),
+            operation_key=Field("str", "where an operation is one mapping: its member that holds the word; without it the first word of `operations` is meant"),
             program=Field("str", "of commands: the program"),
             commands=Field("table", "word of a command → role", ("read", "write")),
             forced=Field("list", "options of a command that take its condition away (`--force`)"),

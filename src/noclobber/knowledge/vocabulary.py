@@ -179,6 +179,7 @@ class Vocabulary:
         self._receivers: dict[str, tuple[int, ...]] = {}
         self._receiver_globs: list[tuple[int, Globs]] | None = None
         self._named: dict[tuple[str, str], tuple[Spec, ...]] = {}
+        self._paths: dict[tuple[str, str], bool] = {}
         self._listed: dict[tuple[str, str], tuple[Entry, ...]] = {}
         self._reach: Reach | None = None
 
@@ -235,6 +236,14 @@ class Vocabulary:
 
     def known_type(self, type_: str) -> bool:
         return bool(self._of_type(type_))
+
+    def leads_on(self, type_: str, name: str) -> bool:
+        """Is there a call behind the attribute `name` of receivers of `type_` (`.reference.update`)?"""
+        key = (type_, name)
+        found = self._paths.get(key)
+        if found is None:
+            found = self._paths[key] = any(spec.signature.name.startswith(f".{name}.") for number in self._of_type(type_) for spec in self._entry(number).specs)
+        return found
 
     # --- entries ---------------------------------------------------------------------------------------------
     def entry(self, kind: str, id_: str) -> Entry | None:

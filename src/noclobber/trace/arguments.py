@@ -41,6 +41,14 @@ class Arguments:
         other.spread = (self.spread[0] + 1, self.spread[1]) if self.spread is not None else None
         return other
 
+    def without(self, values: list) -> Arguments:
+        """The same arguments but for some."""
+        other = Arguments()
+        other.positional = [a for a in self.positional if not any(a.value is value for value in values)]
+        other.keywords = [(name, a) for name, a in self.keywords if not any(a.value is value for value in values)]
+        other.open_star, other.open_kwargs, other.rest, other.mapping, other.spread = self.open_star, self.open_kwargs, self.rest, self.mapping, self.spread
+        return other
+
     def get(self, name: str, place: Optional[int] = None) -> Optional[Value]:
         for keyword, argument in self.keywords:
             if keyword == name:

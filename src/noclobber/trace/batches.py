@@ -48,7 +48,8 @@ class Batches:
         return None
 
     def operations_in(self, given: Value, spec: Any, state: State) -> Iterator[tuple[str, Any]]:
-        """(word of `operations`, Arguments) of each operation in a list: `UpdateOne(filter, update)`, `{"Put": {…}}`, `("replace", (id, body), {…})`."""
+        """(word of `operations`, Arguments) of each operation in a list: `UpdateOne(filter, update)`, `{"Put": {…}}`, `("replace", (id, body), {…})`,
+        `{"_op_type": "update", "_id": …}`."""
         known = self.known_items(given, state)
         members = known if known is not None else [self.member(given, state)] if given.objs else []
         words = spec.get("operations") or {}
@@ -59,6 +60,11 @@ class Batches:
                     continue
                 if obj.kind == "new" and isinstance(obj.cls, str) and obj.cls.rpartition(".")[2] in words:
                     yield obj.cls.rpartition(".")[2], _as_given(obj)
+                elif obj.kind == "dict" and spec.get("operation_key"):
+                    word = obj.fields.get(f"[{spec.get('operation_key')!r}]")
+                    name = next(iter(words), "") if word is None else word.text
+                    if name in words:
+                        yield name, self._named(self.values.make(member.origins, objs=frozenset((oid,))), state)
                 elif obj.kind == "dict":
                     for step, inner in sorted(obj.fields.items()):
                         if step[2:-2] in words:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import Any, Iterable, NamedTuple, Optional
 
 from .events import Precondition
-from .expressions import assignments, conditions
+from .expressions import DESCRIPTORS, assignments, conditions
 from .objects import State
 from .values import NOTHING, SERVER, Lit, Template, Value
 
@@ -18,8 +18,6 @@ _FILTER_WORDS = {"$eq": "=", "$in": "in", "$nin": "not in", "$gt": ">", "$gte": 
 #: Methods of a condition under construction (`Attr("n").eq(v)`).
 _CONDITION_METHODS = {"eq": "=", "ne": "!=", "lt": "<", "lte": "<=", "gt": ">", "gte": ">=", "is_in": "in", "between": ">=", "begins_with": ">=", "contains": ">="}
 _EXISTENCE = {"exists": "exists_only", "not_exists": "absent"}
-#: Type descriptors of DynamoDB's wire format: `{"N": "3"}` is the 3.
-_DESCRIPTORS = frozenset(("S", "N", "B", "BOOL", "NULL", "M", "L", "SS", "NS", "BS"))
 _SETTING = frozenset(("$set", "$replaceWith", "$replaceRoot", "$addFields", "$project"))
 _ONLY_NEW = frozenset(("$setOnInsert",))
 
@@ -50,7 +48,7 @@ class Documents:
         found = self.entries(value, state)
         if found is not None and len(found[0]) == 1 and found[1] is None:
             (name, inner), = found[0].items()
-            if name in _DESCRIPTORS:
+            if name in DESCRIPTORS:
                 return self.plain(inner, state)
         return value
 
@@ -126,6 +124,11 @@ class Documents:
             preconditions += conditions_
         return key, preconditions
 
+    def read_filters(self, bound: Any, state: State) -> tuple:
+        """((column, operator, Value), …) that every document of a read fulfils."""
+        given = (self.filter_predicates(value, state) for _, value in bound.by_role.get("filter", ()))
+        return tuple((column, op, self.flat(state, value)) for predicates in given for column, op, value in predicates or () if not op.startswith("or "))
+
     def replaced_columns(self, spec: Any, bound: Any, state: State) -> set:
         """Columns in the filter of a call that replaces or deletes the whole document which say in what state it must be. Its id says which one it is."""
         ids = frozenset(spec.get("key_fields") or ("id", "_id", "pk"))
@@ -134,9 +137,15 @@ class Documents:
             for column, _, v in self.filter_predicates(value, state) or ():
                 if column in ids:
                     continue
-                if self.vocabulary.match("state_column", column) or any(o.kind == "read" and o.path and str(o.path[-1]).strip("[]'\"") == column for o in v.same):
+                if self.vocabulary.match("state_column", column) or any(self._was_read(column, o) for o in v.same):
                     found.add(column)
         return found
+
+    def _was_read(self, column: str, origin: Any) -> bool:
+        """Is it that field of a document, and not the one by which the document was found (`{"slug": doc["slug"]}`)?"""
+        if origin.kind != "read" or not origin.path or str(origin.path[-1]).strip("[]'\"") != column:
+            return False
+        return column not in dict(self.trace.events[origin.n].record.key)
 
     # --- updates ----------------------------------------------------------------------------------------------------------------
     def update_of(self, spec: Any, bound: Any, state: State) -> Optional[Update]:

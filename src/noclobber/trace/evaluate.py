@@ -100,6 +100,8 @@ class Evaluator(Containers, Operators, Assigning):
             if value is not None:
                 result = value if result is None else self.values.join(result, value)
         if result is not None:
+            if base.typ and result.typ is None and result.ref is None and self.vocabulary.leads_on(base.typ, name):
+                return self.values.replace(result, typ=f"path:{base.typ}:{name}")
             return result
         if base.typ:
             found = self.lazy_attribute(base, name, node, state)

@@ -10,6 +10,8 @@ from typing import Optional
 _TOKEN = re.compile(r"\s*(?:([:#]?[A-Za-z_][\w.\-]*(?:\[\d+\])*(?:\.[#\w\[\]]+)*|#[\w.#\[\]]+|:[\w]+)|(<>|<=|>=|[=<>+\-(),]))")
 _CLAUSES = frozenset(("SET", "REMOVE", "ADD", "DELETE"))
 _FUNCTIONS = frozenset(("if_not_exists", "list_append", "attribute_exists", "attribute_not_exists", "begins_with", "contains", "size", "attribute_type"))
+#: Type descriptors of DynamoDB's wire format: `{"N": "3"}` is the 3.
+DESCRIPTORS = frozenset(("S", "N", "B", "BOOL", "NULL", "M", "L", "SS", "NS", "BS"))
 _COMPARISONS = {"=": "=", "<>": "!=", "<": "<", "<=": "<=", ">": ">", ">=": ">="}
 
 

@@ -447,11 +447,17 @@ class Models(UniqueKeys):
 
     def object_set_write(self, oid: int, obj: Obj, entry: Any, spec: Any, bound: Any, args: Any, node: Any, state: State) -> Value:
         """`doc.set({…})`, `doc.update(inc__n=1)`: a statement that writes the object's row."""
-        columns = self.set_columns(entry, args, state)
+        asked = [value for _, value in bound.by_role.get("filter", ()) if not value.is_none]
+        columns = self.set_columns(entry, args.without(asked) if asked else args, state)
         record = self.object_record(oid, obj, entry, state)
+        demanded: list = []
+        for value in asked:  # `job.modify({"status": "new"}, set__status="taken")`
+            more, conditions = self.split_predicates(self.filter_predicates(value, state) or [], {name for name, _ in columns})
+            record = record._replace(key=(*record.key, *more))
+            demanded += conditions
         payload = self.values.derived([v for _, v in columns] or [self.values.const(None)])
         versioned = self.version_guard(obj) and not spec.get("unversioned")
-        preconditions = self.preconditions_of(spec, bound, None, state)
+        preconditions = (*self.preconditions_of(spec, bound, None, state), *demanded)
         if versioned and not preconditions:
             preconditions = (Precondition("witness", "version column", self.values.unknown),)
         return self.write(node, state, record=record, verb="update", payload=payload, spec=spec, columns=columns, preconditions=preconditions,

@@ -27,6 +27,7 @@ class Writes:
         many = spec.get("rows") == "many"
         event = self.event(Read, node, self.seen_by(spec, bound, receiver, state), record=record, columns=None, lock=None, many=many, cached=False, spec=spec)
         event.preconditions = self.preconditions_of(spec, bound, receiver, state, NOTHING, node)
+        event.filters = self.read_filters(bound, state)
         self.lift(event, bound.first("method"))
         self.throw_io(state, node, spec)
         self.hold_read(spec, bound, event.n, state)
@@ -44,7 +45,8 @@ class Writes:
         elif spec.get("document"):
             value = self.values.replace(loaded(self, value, node, state), typ=value.typ)
         if many and record.family in ("document", "key"):
-            return self.container(node, "list", state, {}, self.item(value, self.values.unknown, None, state), "rows")
+            item = self.item(value, self.values.unknown, None, state)
+            return self.container(node, "list", state, {}, self.values.replace(item, typ=value.typ) if value.typ else item, "rows")
         return self.queued(value, event, spec, receiver, state)
 
     def is_request(self, spec: Any) -> bool:
@@ -74,7 +76,7 @@ class Writes:
         if spec.get("item_version") and not items:
             return None  # what is in it cannot be refused, and which records they are is not told
         verb = verb or {"create": "create", "delete": "delete", "atomic": "atomic", "append": "append"}.get(spec.op, "replace")
-        payload = self.payload_of(bound, state, receiver if spec.get("role") == "swap" or spec.get("document") else None) if not spec.get("deferred") else self.deferred(receiver, "@payload", state)
+        payload = self.payload_of(bound, state, receiver if spec.get("role") == "swap" or spec.get("document") else None, _spread(spec, args)) if not spec.get("deferred") else self.deferred(receiver, "@payload", state)
         update = self.update_of(spec, bound, state)
         written = {name for name, _ in update.columns or ()} if update is not None else self.replaced_columns(spec, bound, state)
         filtered, demanded = self.filter_of(spec, bound, state, written)
@@ -175,10 +177,11 @@ class Writes:
         inner = [part for step, v in found[0].items() for part in self.named_parts(v, state, f"{name}.{step}" if name else step, depth + 1)]
         return inner[:40]
 
-    def payload_of(self, bound: Any, state: State, moved: Optional[Value] = None) -> Value:
-        """What is written. moved: the file that takes the record's place (`fresh.replace(path)`)."""
+    def payload_of(self, bound: Any, state: State, moved: Optional[Value] = None, spread: tuple = ()) -> Value:
+        """What is written. moved: the file that takes the record's place (`fresh.replace(path)`); spread: what came in by names that are not known."""
         given = [self.flat(state, v) for role in ("payload", "fields", "operators", "entity") for _, v in bound.by_role.get(role, ())]
         given += [self.file_payload(v, state) for _, v in bound.by_role.get("file", ())]
+        given += [self.flat(state, v) for v in spread]
         if not given and moved is not None:
             given = [self.file_payload(moved, state) if not self.deep(state, moved) - moved.origins else self.flat(state, moved)]
         return self.values.derived(given) if len(given) != 1 else given[0]
@@ -241,6 +244,12 @@ class Writes:
         oid = self.object_id(node, "outcome", extra)
         state.put(oid, Obj("path", origin, label=record.label))
         return self.values.origin(origin, objs=frozenset((oid,)), typ=result_typ)
+
+
+def _spread(spec: Any, args: Any) -> tuple:
+    """What `client.write(path, **doc)` writes: members of a mapping that are not known one by one."""
+    named = args is not None and args.open_kwargs and any(param.kind == "varkw" and param.role in ("payload", "fields") for param in spec.signature.params)
+    return tuple(args.rest) if named else ()
 
 
 def _outcome_kind(shows: list, spec: Any) -> str:
