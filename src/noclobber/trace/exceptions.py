@@ -154,6 +154,8 @@ class Exceptions:
                 continue
             if root_of(w) and root_of(name) and root_of(w) != root_of(name):
                 continue
+            if self.vocabulary.match("not_found", _last(w)) and self.vocabulary.match("conflict_exception", _last(name)):
+                continue
             if self.is_transient((w,)) and (name in _ANSWERS or self.vocabulary.match("conflict_exception", _last(name))):
                 continue
             return "maybe"

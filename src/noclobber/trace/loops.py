@@ -53,6 +53,8 @@ class Loops:
             element = self.values.replace(element, origins=element.origins | {Origin("attempt", self.open_region(node, state, "loop").id)})
 
         passed = self.sifted_by(iterable)
+        if state.unchecked and any(isinstance(statement, (ir.If, ir.Raise, ir.Match)) for statement in node.body):
+            self.looked_at(state, iterable, "tested")  # `for answer in transaction.commit(): if isinstance(answer, Error): raise`
 
         def head(entry: State) -> tuple:
             inside = entry.copy()

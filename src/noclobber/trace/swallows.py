@@ -45,6 +45,15 @@ class Swallows:
         write = self.trace.events[n]
         return isinstance(write, Write) and any(p.kind == "witness" and type(p.value.shape) is not Lit for p in write.preconditions)
 
+    def bounded(self, n: int) -> bool:
+        """`SET cents = cents - :n` on the condition `cents >= :n`: what was to be taken was not there."""
+        write = self.trace.events[n]
+        return isinstance(write, Write) and any(p.kind == "bound" and p.column in write.self_columns for p in write.preconditions)
+
+    def of_version(self, event: Any) -> bool:
+        """Is it a lost race that was met, and not only a bound?"""
+        return event.general or any(self.witnessed(n) for n in event.lost)
+
     def is_version_conflict(self, name: str) -> bool:
         """An exception class that an ORM raises for a lost race."""
         return bool(self.vocabulary.listed("conflict_errors", name)) and self.vocabulary.match("conflict_exception", _last(name))
@@ -53,7 +62,7 @@ class Swallows:
         """(writes, by class alone) of the conflict that a handler for `wanted` meets; ((), False): none."""
         if wanted is None or any(_last(name) in _BROAD for name in wanted):
             return NOTHING, False
-        writes = frozenset(n for n in lost if self.witnessed(n))
+        writes = frozenset(n for n in lost if self.witnessed(n) or self.bounded(n))
         writes = frozenset(n for n in writes if "*conflict" not in self.trace.events[n].conflict or any(self.vocabulary.match("conflict_exception", _last(w)) for w in wanted))
         return writes, not writes and any(self.is_version_conflict(name) for name in wanted)
 
@@ -71,7 +80,7 @@ class Swallows:
             return
         self.note_swallow(event, writes, general)
         raises.setdefault("met", set()).add(event.n)
-        if self.only_idles(body, name) and not _gives_up(body, name):
+        if self.only_idles(body, name) and not _gives_up(body, name) and not self.tells_by_count(node):
             entry.done |= {("swallow", event.n)}
 
     def close_swallow(self, body: Iterable, end: Optional[State]) -> None:
@@ -132,7 +141,7 @@ class Swallows:
             return None
         writes = frozenset(n for n in branch.lost - before.lost if self.witnessed(n) and (other is None or n not in other.lost)
                            and self.trace.events[n].outcome in ("count", "row", "result", "status"))
-        if not writes or not self.only_idles(body, "") or self.goes_to_next(body) and all(self.claims_state(n) for n in writes):
+        if not writes or not self.only_idles(body, "") or self.goes_to_next(body) and (all(self.claims_state(n) for n in writes) or self.tells_by_count(body[-1])):
             return None
         event = self.event(Swallow, test, branch, "branch", types=NOTHING)
         self.note_swallow(event, writes, False)
@@ -146,6 +155,18 @@ class Swallows:
     def goes_to_next(self, body: Any) -> bool:
         """`continue` in a loop over many records: this one is left to whoever was faster."""
         return isinstance(body[-1], ir.Continue) and bool(self.regions) and self.regions[-1].event.items
+
+    def tells_by_count(self, node: Any) -> bool:
+        """Inside a loop over many records, where those that were stored are counted or collected beside this node, and the function returns that."""
+        if not self.regions or not self.regions[-1].event.items:
+            return False
+        scope = self.frames[-1].scope
+        body = scope.body() if hasattr(scope, "body") else ()
+        around = [loop for loop in _inside(body, ir.For) if any(inner is node for inner in _inside(loop.body, type(node)))]
+        if not around:
+            return False
+        counted = _collected(around[-1].body, node)
+        return bool(counted) and any(returned.value is not None and _names(returned.value) & counted for returned in _inside(body, ir.Return))
 
     def claims_state(self, n: int) -> bool:
         """Does the write lead its record out of the very state that its condition asks for?"""
@@ -190,7 +211,7 @@ class Swallows:
             return
         met = self.met[-1]
         held = met.holds(state)
-        if held and _mentions(node.exc, _FAILED_HARD) and not self.asked_again(met, state):
+        if held and self.of_version(met.event) and _mentions(node.exc, _FAILED_HARD) and not self.asked_again(met, state):
             met.event.verdicts.add("generic")
         if any(o.kind == "exc" for o in state.control):
             return  # its code was asked
@@ -208,7 +229,8 @@ class Swallows:
         for key, found in raises.items():
             if key != "met" and "io" in found:
                 for n in found - {"io"}:
-                    self.trace.events[n].verdicts.add("flattened")
+                    if self.of_version(self.trace.events[n]):
+                        self.trace.events[n].verdicts.add("flattened")
 
     # --- where the function of the handler ends -------------------------------------------------------------------------------------------
     def judge_swallows(self, frame: Any) -> None:
@@ -232,7 +254,7 @@ class Swallows:
                 verdict = self.verdict_of(n, value, state, accepted, ("passed", n) in state.done)
                 if not verdict and (value.literal is False or value.is_none) and value in failed and not any(o.kind == "exc" for o in state.control):
                     verdict = "flattened"  # None for a lost race as for a lost connection, and nobody has asked which it was
-                if verdict:
+                if verdict == "success" or verdict and self.of_version(event):
                     event.verdicts.add(verdict)
         if own:
             frame.returns = [(self._unmarked(state, own), value) for state, value in frame.returns]
@@ -292,7 +314,7 @@ class Swallows:
         """`return {…}, 500` in a handler that has met a conflict; or `return jsonify(ok=True)`."""
         if not self.met or not self.met[-1].holds(state) or node.value is None:
             return
-        if _mentions(node.value, _FAILED_HARD):
+        if _mentions(node.value, _FAILED_HARD) and self.of_version(self.met[-1].event):
             self.met[-1].event.verdicts.add("generic")
         elif _claims_success(node.value):
             self.met[-1].event.verdicts.add("success")
@@ -353,6 +375,45 @@ def _assigned(body: Iterable) -> set:
                 if isinstance(target, ir.Name) and _names(node.value) & {target.id}:
                     found.discard(target.id)  # `delay = delay * 2`
         elif isinstance(node, ir.Node) and not isinstance(node, (ir.FunctionDef, ir.Lambda)):
+            stack += [getattr(node, field) for field in node._fields]
+    return found
+
+
+def _inside(body: Any, kind: Any) -> list:
+    """The nodes of a kind in these statements, outer ones first; not those of functions in them."""
+    found: list = []
+    stack = [body]
+    while stack:
+        node = stack.pop(0)
+        if isinstance(node, kind):
+            found.append(node)
+        if isinstance(node, tuple):
+            stack += node
+        elif isinstance(node, ir.Node) and not isinstance(node, (ir.FunctionDef, ir.Lambda)):
+            stack += [getattr(node, field) for field in node._fields]
+    return found
+
+
+_COLLECTING = frozenset(("append", "add", "extend", "insert", "update", "setdefault"))
+
+
+def _collected(body: Any, but: Any) -> set:
+    """Names that are counted up, or into which something is put, outside of one node."""
+    found: set = set()
+    stack = [body]
+    while stack:
+        node = stack.pop()
+        if node is but:
+            continue
+        if isinstance(node, tuple):
+            stack += node
+        elif isinstance(node, ir.Node) and not isinstance(node, (ir.FunctionDef, ir.Lambda)):
+            if isinstance(node, ir.AugAssign) and isinstance(node.target, ir.Name):
+                found.add(node.target.id)
+            elif isinstance(node, ir.Assign):
+                found |= {target.value.id for target in node.targets if isinstance(target, ir.Sub) and isinstance(target.value, ir.Name)}
+            elif isinstance(node, ir.Call) and isinstance(node.func, ir.Attr) and node.func.name in _COLLECTING and isinstance(node.func.value, ir.Name):
+                found.add(node.func.value.id)
             stack += [getattr(node, field) for field in node._fields]
     return found
 

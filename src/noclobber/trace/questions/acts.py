@@ -5,10 +5,10 @@ from dataclasses import dataclass
 from typing import Iterable, Iterator, Optional
 
 from ..events import RaiseEvent, Read, Site, Test, Trace, Write
-from ..records import NO, YES, same_record
+from ..records import NO, YES
 from ..values import NOT_LITERAL, Origin, Value
 from .guards import guard_between, held_doubts, same
-from .tests import _MIRROR, _NEGATED, is_constant, on_one_way, same_constant, some_before, tells_apart, tests_before
+from .tests import _MIRROR, _NEGATED, is_constant, moved_before, same_constant, some_before, tells_apart, tests_before
 from .writes import _is_new, relies_on
 
 _HOLDING = {"in": "holds", "not in": "holds not"}  # of the side on the right of `in`
@@ -57,7 +57,7 @@ def _acts_of(trace: Trace, write: Write, families: frozenset) -> Iterator[Act]:
                 if doubts is None:
                     continue
                 for column in columns:
-                    if _asked_before(trace, read, write, column):
+                    if moved_before(trace, read, write, column):
                         continue
                     how = _counts(trace, write, column, way, side, other, derived, _raised_on(trace, test, branch, write))
                     if how:
@@ -101,6 +101,8 @@ def _fields(trace: Trace, value: Value) -> Iterator[tuple]:
 def _columns(read: Read, origin: Origin) -> tuple:
     """The columns that a path into what was read names: `row[0]`, `row.status`, `resp.json()["status"]`; ('',): the record itself, one value."""
     steps = [str(step) for step in origin.path if str(step) not in _SAME_TYPE_STEPS]
+    if read.record.family == "key":
+        steps = _unwrapped(read, steps)
     if not steps:
         return ("",) if read.record.family == "key" else ()  # a key holds one value
     if read.record.family not in ("sql", "orm"):
@@ -123,6 +125,12 @@ def _columns(read: Read, origin: Origin) -> tuple:
     if place is not None:
         return ()
     return (name.strip("'\"").lower(),) if not name.endswith("()") else ()
+
+
+def _unwrapped(read: Read, steps: list) -> list:
+    """Without what a client puts around the value: `value, meta = etcd.get(key)`."""
+    around = str(read.spec.get("value") or "").replace("][", "]\0[").split("\0") if read.spec is not None else []
+    return steps[len(around):] if steps[:len(around)] == around else steps
 
 
 def _path_names(steps: list) -> tuple:
@@ -149,8 +157,10 @@ def _counts(trace: Trace, write: Write, column: str, op: str, side: Optional[Val
     whole = write.verb == "delete" or not names
     new = (names or dict(write.named)).get(column) if column or write.verb != "replace" else write.payload
     version = trace.match("version_column", column)
-    state = trace.match("state_column", column) or trace.match("quota_column", column)
     constant = right is not None and op not in ("truth", "empty") and is_constant(right)
+    # A key whose one value is compared with a word holds a state.
+    worded = not column and constant and not right.is_none and op in ("==", "is", "in")
+    state = worded or trace.match("state_column", column) or trace.match("quota_column", column)
     if op in ("==", "is") and not constant and right is not None:
         # Compared with something from outside: a version or digest that the caller knows; else it says whose record it is.
         if derived:
@@ -165,6 +175,8 @@ def _counts(trace: Trace, write: Write, column: str, op: str, side: Optional[Val
     if derived or op in _HOLDING.values():
         # `target not in ALLOWED[state]`, `(state, target) in ALLOWED`: a table says which state may follow which.
         listed = op in _HOLDING or op in _HOLDING.values()
+        if state and derived and op in ("truth", "empty") and new is not None and column not in write.self_columns:
+            return "same" if _judged(write, side) and (raised or relies_on(trace, write)) else ""
         return "same" if state and derived and listed and new is not None and _is_one_of(new, side, right) else ""
     if new is not None and (column not in write.self_columns):
         return _transition(trace, write, op, right, new, state, raised, constant)
@@ -205,6 +217,14 @@ def _is_one_of(new: Value, *sides: Optional[Value]) -> bool:
     return any(side is not None and (same_constant(new, side) or bool(new.same & (side.same | side.origins))) for side in sides)
 
 
+def _judged(write: Write, side: Optional[Value]) -> bool:
+    """`if not is_free(seat): raise`: computed from the record alone, from constants, the time, and what is to be written."""
+    mine = {o.n for o in side.same if o.kind == "opaque"} if side is not None else set()
+    written = {o for _, value in write.columns or () for o in value.origins}
+    return side is not None and all(o.kind in ("read", "clock", "const", "global") or o.kind == "opaque" and o.n in mine or o in written or o.kind == "param" and o._replace(path=()) in written
+                                    for o in side.origins)
+
+
 def _handed_in(value: Value) -> bool:
     return any(o.kind in ("param", "opaque", "global") for o in value.origins) and not any(o.kind == "clock" for o in value.origins)
 
@@ -237,7 +257,7 @@ def _by_filter(trace: Trace, write: Write, families: frozenset) -> Iterator[Act]
             continue
         for column, op, right in event.filters:
             way = _FILTER_OPS.get(op, "")
-            if not way or column not in dict(write.columns or ()) or _asked_before(trace, event, write, column):
+            if not way or column not in dict(write.columns or ()) or moved_before(trace, event, write, column):
                 continue
             how = _counts(trace, write, column, way, None, right, False, True)
             if how == "same" and (way not in ("==", "is", "in") or is_constant(right)):
@@ -254,17 +274,8 @@ def _taken_over(trace: Trace, write: Write, families: frozenset) -> Iterator[Act
             for read, columns, _ in _fields(trace, side):
                 doubts = _unguarded(trace, read, write, families)
                 for column in columns if doubts is not None else ():
-                    if (trace.match("lease_end", column) or trace.match("claim_column", column)) and not _asked_before(trace, read, write, column):
+                    if (trace.match("lease_end", column) or trace.match("claim_column", column)) and not moved_before(trace, read, write, column):
                         yield Act(write, read, column, op, other, test.site, "state", doubts)
-
-
-def _asked_before(trace: Trace, read: Read, write: Write, column: str) -> bool:
-    """Has a write of that record in between made the test (`… SET status = 'sending' WHERE id = ? AND status = 'queued'`)? Whether anybody looked at its
-    outcome is its own matter. Or has one set the column, so that the test is answered: what comes later ends what that one has begun."""
-    return any(isinstance(event, Write) and (
-        event.conditional and any(p.column == column for p in event.preconditions) and on_one_way(event, write)
-        or column in dict(event.columns or ()) and event.ctx.control <= write.ctx.control
-    ) and same_record(event.record, write.record) != NO for event in trace.events[read.n + 1:write.n])
 
 
 def _comes_from(trace: Trace, read: Read, write: Write) -> bool:
@@ -278,6 +289,7 @@ def _consumed(trace: Trace, write: Write, families: frozenset) -> Iterator[Act]:
     """A record that is there once (a ticket, a code): found, deleted, its content used, and nobody asks whether the delete was the one that removed it."""
     if write.verb != "delete" or write.n not in trace.unchecked:
         return
+    yield from _redeemed(trace, write, families)
     for test, branch in tests_before(trace, write):
         op = test.op if branch == "yes" else _NEGATED.get(test.op, "")
         if not (op == "truth" or op in ("is not", "!=") and test.right.is_none):
@@ -289,3 +301,20 @@ def _consumed(trace: Trace, write: Write, families: frozenset) -> Iterator[Act]:
             doubts = _unguarded(trace, read, write, families)
             if doubts is not None:
                 yield Act(write, read, "", op, test.right, test.site, "consumed", doubts)
+
+
+def _redeemed(trace: Trace, write: Write, families: frozenset) -> Iterator[Act]:
+    """`if r.get(key) == code: r.delete(key)`: what was sent to somebody once, given back, and deleted; two who give it back at once both find it."""
+    if write.record.family != "key" or not any(trace.match("single_use", word) for word in (write.record.label.lower(), write.site.function.rpartition(".")[2].lower())):
+        return
+    for test, branch in tests_before(trace, write):
+        op = test.op if branch == "yes" else _NEGATED.get(test.op, "")
+        sides = (test.left, test.right) if test.right is not None else (test.left,)
+        numbers = {o.n for side in sides for o in side.origins if o.kind == "read"}
+        given = any(o.kind in ("param", "opaque", "global") for side in sides for o in side.origins)
+        if op not in ("==", "is", "truth") or len(numbers) != 1 or not given or op == "truth" and test.left.same:
+            continue
+        read = trace.events[numbers.pop()]
+        doubts = _unguarded(trace, read, write, families) if isinstance(read, Read) and read.record.family == "key" else None
+        if doubts is not None:
+            yield Act(write, read, "", op, test.right, test.site, "consumed", doubts)

@@ -102,6 +102,15 @@ def _field_of(trace: Trace, value: Value, bases: frozenset) -> Optional[tuple]:
     return None
 
 
+def moved_before(trace: Trace, read: Read, write: Write, column: str) -> bool:
+    """Has a write of that record in between made the test (`… SET status = 'sending' WHERE id = ? AND status = 'queued'`)? Whether anybody looked at its
+    outcome is its own matter. Or has one set the column, so that the test is answered: what comes later ends what that one has begun."""
+    return any(isinstance(event, Write) and (
+        event.conditional and any(p.column == column for p in event.preconditions) and on_one_way(event, write)
+        or column in dict(event.columns or ()) and event.ctx.control <= write.ctx.control
+    ) and same_record(event.record, write.record) != NO for event in trace.events[read.n + 1:write.n])
+
+
 def unchanged_under_lock(trace: Trace, bases: Iterable[Origin], write: Write) -> bool:
     """`if row.version == locked.version: row.save()`: the older copy is written only while the locked row has the version that was loaded."""
     written = {str(path[0]) for _, path in write.changes} | {name for name, _ in write.columns or ()}

@@ -75,6 +75,10 @@ def slow_calls(trace: Trace) -> Iterator[Waiting]:
             continue
         held = [lock for lock in event.ctx.held if lock.kind in _WAITING and _waits(trace, lock) and (lock.kind != "written" or _written(trace, event))]
         if not held:
+            read = _read_in_store_transaction(trace, event)
+            if read is not None and read.n not in said:
+                said.add(read.n)
+                yield Waiting(event, read, f"the transaction that has read `{read.record.label}`", *slow)
             continue
         taken = {lock.n for lock in held}
         if taken & said:
@@ -93,6 +97,20 @@ def slow_calls(trace: Trace) -> Iterator[Waiting]:
             if first is not None and first.n not in said:
                 said.add(first.n)
                 yield Waiting(event, first, f"the transaction that has written `{first.record.label}`", *slow)
+
+
+def _read_in_store_transaction(trace: Trace, event: Event) -> Optional[Read]:
+    """The read of a document store's transaction that is written in after the call: the store holds the document, or makes the transaction start again."""
+    for write in trace.of("write"):
+        if write.n < event.n or write.record.family != "document":
+            continue
+        for lock in write.ctx.held:
+            read = trace.events[lock.n] if lock.kind == "optimistic" and 0 <= lock.n < event.n else None
+            if lock.kind == "serializable":
+                read = next((r for r in trace.of("read") if r.n < event.n and r.record.family == "document" and lock in r.ctx.held and lock in event.ctx.held), None)
+            if isinstance(read, Read) and read.record.family == "document" and read.ctx.held & event.ctx.held & write.ctx.held:
+                return read
+    return None
 
 
 def _written(trace: Trace, event: Event) -> list:

@@ -10,7 +10,7 @@ from ..values import SERVER, Origin, Value
 from .guards import anchor, asks_again, guard_between, guard_held, same
 from .locks import Stale, loaded_by, stale_lock
 from .objects import in_own_method
-from .tests import Tested, filtered_by, is_constant, same_constant, some_tests, tells_apart, tests_before, tests_of_field, unchanged_under_lock
+from .tests import Tested, filtered_by, is_constant, moved_before, same_constant, some_tests, tells_apart, tests_before, tests_of_field, unchanged_under_lock
 
 
 @dataclass(slots=True)
@@ -119,7 +119,7 @@ def _of_statement(trace: Trace, write: Write, match: Match) -> Iterator[Transiti
                     doubts = frozenset() if _bounds_step(tested, column, write) else None
                 else:
                     doubts = decides(trace, tested, column, value, write, write, match)
-                if doubts is None:
+                if doubts is None or moved_before(trace, read, write, tested.column):
                     continue
                 if guard_between(trace, read, write) is not None or unchanged_under_lock(trace, (Origin("read", read.n),), write):
                     return

@@ -23,6 +23,9 @@ def misused(trace: Trace) -> Iterator[tuple[Write, str, str, Optional[Site]]]:
             found = _no_witness(trace, write, condition)
             if found is None and (condition.where == "header" or write.record.family == "object"):
                 found = _misuse(trace, write, condition)
+            elif found is None and write.record.family == "document" and (trace.match("entity_tag", condition.column) or condition.column in _PLACES):
+                other = _of_another(trace, write, condition.value)
+                found = ("other", other.site) if other is not None else None
             if found is not None:
                 yield write, found[0], condition.column, found[1]
                 break
@@ -31,6 +34,10 @@ def misused(trace: Trace) -> Iterator[tuple[Write, str, str, Optional[Site]]]:
         star = next((p for p in write.preconditions if p.kind == "exists" and (write.record.family != "document" or p.value.dotted)), None)
         if star is not None and answer == YES:
             yield write, "exists" if star.value.dotted else "any", star.column, read.site
+
+
+#: Arguments that say at which place of its log a document was read.
+_PLACES = frozenset(("if_seq_no", "if_primary_term"))
 
 
 def _no_witness(trace: Trace, write: Write, condition: Precondition) -> Optional[tuple[str, Optional[Site]]]:

@@ -5,12 +5,15 @@ from dataclasses import dataclass
 from typing import Iterator, Optional
 
 from ..events import Precondition, Read, Site, Trace, Write
+from ..expressions import DESCRIPTORS
 from .guards import column_of
 from .refusals import names_row
 from .tests import is_constant, same_constant
 
-#: Names of versions that the store, a trigger or the content itself moves, or that are the record's own address.
-_MOVED_BY_OTHERS = ("xmin", "rowversion", "updated", "modified", "hash", "digest", "checksum", "sha", "etag", "timestamp", "_at", "_seq_no", "modifyindex", "resourceversion", "resource_version")
+#: Names of versions that the store or the content itself moves, or that are the record's own address.
+_MOVED_BY_OTHERS = ("xmin", "rowversion", "hash", "digest", "checksum", "sha", "etag", "_seq_no", "modifyindex", "resourceversion", "resource_version")
+#: Names of times: a trigger or the table's own `ON UPDATE` may move them. Documents have neither.
+_TIMES = ("updated", "modified", "timestamp", "_at")
 
 
 @dataclass(slots=True)
@@ -26,7 +29,7 @@ class Unbumped:
 
 def unbumped(trace: Trace) -> Iterator[Unbumped]:
     for write in trace.of("write"):
-        if write.verb == "replace" and write.kept and not _moved_by_others(write.kept):
+        if write.verb == "replace" and write.kept and not _moved_by_others(write, write.kept):
             yield Unbumped(write, write.kept, write.kept_how, write.site)
         if write.verb not in ("update", "upsert") or write.open_where or write.unit and not write.changes:
             continue
@@ -49,7 +52,7 @@ def _compared(trace: Trace, write: Write, columns: set) -> Optional[Precondition
         return None  # the state that the condition asks for is gone after the write: a second one is refused for that
     for precondition in write.preconditions:
         name = precondition.column
-        if precondition.kind != "witness" or name in columns or not trace.match("version_column", name) or _moved_by_others(name):
+        if precondition.kind != "witness" or name in columns or not trace.match("version_column", name) or _moved_by_others(write, name):
             continue
         reads = [o for o in precondition.value.same if o.kind == "read"]
         if any(_is_that_column(trace, o, name) for o in reads) and names_row(write, without=name) and not _was_key(trace, write, precondition, reads):
@@ -63,13 +66,15 @@ def _leaves(write: Write, precondition: Precondition) -> bool:
     return new is not None and is_constant(new) and is_constant(precondition.value) and not same_constant(new, precondition.value)
 
 
-def _moved_by_others(name: str) -> bool:
+def _moved_by_others(write: Write, name: str) -> bool:
     low = name.lower()
-    return any(part in low for part in _MOVED_BY_OTHERS)
+    return any(part in low for part in _MOVED_BY_OTHERS) or write.record.family != "document" and any(part in low for part in _TIMES)
 
 
 def _is_that_column(trace: Trace, origin: object, name: str) -> bool:
-    return column_of(trace, origin) == name.lower() or str(origin.path[-1]).strip("[]'\"").lower() == name.lower() if origin.path else False
+    """Its name may stand before a descriptor of its type: `item["version"]["N"]`."""
+    names = [str(step).strip("[]'\"").lower() for step in origin.path]
+    return bool(names) and (column_of(trace, origin) == name.lower() or name.lower() in (names[-1], *(names[-2:-1] if str(names[-1]).upper() in DESCRIPTORS else ())))
 
 
 def _was_key(trace: Trace, write: Write, precondition: Precondition, reads: list) -> bool:

@@ -35,7 +35,7 @@ def derived_writes(trace: Trace, family: Iterable[str], verbs: Iterable[str]) ->
             if column in write.self_columns:
                 continue
             for read, origin in reads_in(trace, value):
-                if read.record.family not in families | {"orm", "sql"}:
+                if read.record.family not in families | {"orm", "sql"} or write.verb == "update" and _only_asked_about(column, origin):
                     continue
                 answer = same(trace, read, write)
                 if answer == NO or not origin.path and _missed(trace, read, write):
@@ -51,6 +51,11 @@ def derived_writes(trace: Trace, family: Iterable[str], verbs: Iterable[str]) ->
             break
         if best is not None:
             yield write, best[1], best[2], best[3]
+
+
+def _only_asked_about(column: str, origin: Origin) -> bool:
+    """`SET url = render(job["scene"])`: another field was handed to a call that nothing is known of; what comes back is not made of the record."""
+    return bool(column) and len(origin.path) > 1 and str(origin.path[-1]) in ("()", "(.)") and column not in (str(step).strip("[]'\"") for step in origin.path)
 
 
 def _missed(trace: Trace, read: Read, write: Write) -> bool:
