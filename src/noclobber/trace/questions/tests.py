@@ -107,8 +107,13 @@ def moved_before(trace: Trace, read: Read, write: Write, column: str) -> bool:
     outcome is its own matter. Or has one set the column, so that the test is answered: what comes later ends what that one has begun."""
     return any(isinstance(event, Write) and (
         event.conditional and any(p.column == column for p in event.preconditions) and on_one_way(event, write)
-        or column in dict(event.columns or ()) and event.ctx.control <= write.ctx.control
+        or column in dict(event.columns or ()) and (event.ctx.control <= write.ctx.control or _in_helper(event, write) and on_one_way(event, write))
     ) and same_record(event.record, write.record) != NO for event in trace.events[read.n + 1:write.n])
+
+
+def _in_helper(event: Event, write: Event) -> bool:
+    """Did it happen in a function that has given back the record since (`job = take()`)? The tests in there are behind us."""
+    return bool(event.ctx.calls) and event.ctx.calls != write.ctx.calls[:len(event.ctx.calls)]
 
 
 def unchanged_under_lock(trace: Trace, bases: Iterable[Origin], write: Write) -> bool:
