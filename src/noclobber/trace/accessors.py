@@ -35,7 +35,8 @@ class Accessors:
             Accessor, node, state, name=name, writes=parts[0] in WRITERS, owner=owner or receiver, given=given, origin=own,
             parts=tuple(self.deep(state, value) for _, value in given), typ=(receiver.typ or "").rpartition(".")[2].rpartition(":")[2] if not owner else "",
         )
-        return parts[0] not in WRITERS
+        asked = parts != ("get", "") or any(not value.is_none for _, value in given)  # a context variable's `get(None)` asks for nothing
+        return parts[0] not in WRITERS and asked
 
     def keeps_records(self, receiver: Value, state: State) -> bool:
         """Is it something whose `get` asks a store, by its name or class? A dict, and what was loaded, is none."""
