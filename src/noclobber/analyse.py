@@ -15,6 +15,8 @@ from noclobber.resolve import DEPTH_LIMIT, Source, SourceError, index_module, pa
 MAX_CALLERS = 3
 #: How far above a caller that does not reach the write, and in how many callers at all, the one is looked for that does.
 MAX_HANDED, MAX_ASKED = 2, 12
+#: Callers of one file that are walked a second time, for the helpers on the way alone.
+MAX_SOUGHT = 40
 #: How many functions are looked at for other writers of a field.
 MAX_WRITERS = 12
 _COLLECT_AFTER = 50_000  # new objects; the peak of memory stays within a tenth of the default's
@@ -208,6 +210,7 @@ class _Run:
         self.claims: dict[tuple, tuple] = {}
         self.walked: dict[Any, tuple] = {}
         self.deep: set[int] = set()
+        self.sought = 0  # walks for helpers on the way alone
         self.walker = walker
 
     def root(self, name: str) -> None:
@@ -373,7 +376,9 @@ class _Run:
         if known is not None:
             return known
         self.walked[key] = (None, [])
-        if scope.excerpt() is None:
+        if sought:
+            self.sought += 1
+        if scope.excerpt() is None or sought and self.sought > MAX_SOUGHT:
             return self.walked[key]
         from noclobber.trace.walk import Walker
 

@@ -28,6 +28,8 @@ class Ask:
         self._hooks: dict[str, list] = {}
         self._dotted: dict[str, Optional[tuple]] = {}
         self._words: dict[str, dict[str, list]] = {}  # module → word → functions whose text has it
+        self._callers: dict[tuple, list] = {}  # scope's key → its callers
+        self._unused: dict[tuple, bool] = {}
         self.asked: dict[str, str] = {}
 
     def _note(self, question: str, found: Optional[tuple]) -> Optional[tuple]:
@@ -226,6 +228,11 @@ class Ask:
     def callers(self, scope: Scope) -> list:
         """Scopes whose text calls something of this name: of its own module, and of other modules that import it or, for a method,
         say its name after a dot."""
+        if scope.key not in self._callers:
+            self._callers[scope.key] = self._find_callers(scope)
+        return self._callers[scope.key]
+
+    def _find_callers(self, scope: Scope) -> list:
         found = []
         name = scope.name
         home = scope.module
@@ -261,7 +268,10 @@ class Ask:
         if scope.cls is not None or scope.info.decorators or not isinstance(scope, Scope):
             return False
         home = scope.module
-        return len(re.findall(rf"\b{re.escape(scope.name)}\b", home.source.text)) < 2 and not any(module is not home for module in self._mentioning(scope.name))
+        if scope.key not in self._unused:
+            self._unused[scope.key] = (len(re.findall(rf"\b{re.escape(scope.name)}\b", home.source.text)) < 2
+                                       and not any(module is not home for module in self._mentioning(scope.name)))
+        return self._unused[scope.key]
 
     def _through_tables(self, home: Module, name: str, own: tuple) -> list:
         """Functions that say the name of a global table which holds the function: `HANDLERS = {"paid": on_paid}`."""
