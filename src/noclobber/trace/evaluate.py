@@ -1,4 +1,4 @@
-"""Expressions: how values, objects and fields come about. Targets of assignments stand here too: they are the other half of reading."""
+"""Expressions: names, attributes, items, comprehensions; how values, objects and fields come about."""
 from __future__ import annotations
 
 from typing import Any, Optional

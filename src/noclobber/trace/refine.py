@@ -1,4 +1,4 @@
-"""Tests that refine a branch, exceptions and what catches them, annotations, globals, and the unknown values a root starts from."""
+"""Tests that refine a branch: what is known where a condition has held, and where it has not."""
 from __future__ import annotations
 
 from typing import Any, Optional
