@@ -13,8 +13,8 @@ from .events import Swallow, Write
 from .objects import State
 from .values import NOTHING, Lit, Origin, Value
 
-#: Marks of `State.done`: a way that only logs, the way beside it that met no refusal, the same handler entered for something else.
-_MARKS = ("swallow", "passed", "besides")
+#: Marks of `State.done`: a way that only logs, the way beside it that met no refusal, the same handler entered for something else, and what that was is asked there.
+_MARKS = ("swallow", "passed", "besides", "asked")
 _BROAD = frozenset(("Exception", "BaseException", "?"))
 _IDLE_CALLS = frozenset(("rollback", "arollback", "close", "aclose", "str", "repr", "int", "float", "len", "min", "max", "format", "isinstance", "getattr", "uniform",
                          "random", "randint", "expire_all", "expunge_all", "expire", "total_seconds", "join", "get", "time", "monotonic", "perf_counter", "items", "dict"))
@@ -87,6 +87,8 @@ class Swallows:
         met = self.met.pop()
         if end is not None and (met.writes or met.general):
             self.mark_assigned(body, met.event.n, end)
+        elif end is not None and any(o.kind == "exc" for o in end.control):
+            end.done |= {("asked", met.event.n)}
 
     def note_swallow(self, event: Swallow, writes: frozenset, general: bool) -> None:
         event.lost |= writes
@@ -245,7 +247,7 @@ class Swallows:
         for n in own:
             event = self.trace.events[n]
             accepted = [(state, value) for state, value in frame.returns if ("swallow", n) not in state.done and ("besides", n) not in state.done]
-            failed = [value for state, value in frame.returns if ("besides", n) in state.done] if n in self.met_by_failures else []
+            failed = [value for state, value in frame.returns if ("besides", n) in state.done and ("asked", n) not in state.done] if n in self.met_by_failures else []
             for state, value in frame.returns:
                 if ("swallow", n) not in state.done or not (event.general or event.lost & state.lost):
                     continue
