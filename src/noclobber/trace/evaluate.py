@@ -414,7 +414,7 @@ class Evaluator(Containers, Operators, Assigning):
 
     def _yield_from(self, node: Any, state: State) -> Value:
         value = self.eval(node.value, state)
-        self.frames[-1].yields.append(self.member(value, state))
+        self.frames[-1].yields.append(self.element_of(value, node, state)[0])
         return self.values.make(value.origins)
 
     def _walrus(self, node: Any, state: State) -> Value:

@@ -6,7 +6,7 @@ from typing import Any, Iterable, Optional
 from .binder import Binder, identity_like
 from .events import Begin, Commit, Lock, LockEvent, Precondition, Read, Record, Site
 from .objects import Obj, State
-from .values import NOTHING, Lit, Origin, Template, Value
+from .values import NOTHING, Lit, Origin, Query, Template, Value
 
 _FALLBACKS = frozenset(("coalesce", "ifnull", "nvl", "isnull"))
 
@@ -15,10 +15,23 @@ class SqlRunner:
     """Mixin of Walker."""
 
     # --- finding the text ---------------------------------------------------------------------------------------------------
+    def by_mappings(self, statement: Value, rows: Value, state: State) -> Value:
+        """`execute(update(Article), [{"id": a.id, "price": p} for …])`: each mapping holds the key and the new values of one row."""
+        items = self.mapping_items(self.member(rows, state), state) or {}
+        known = {step[2:-2]: self.flat(state, value) for step, value in items.items() if step.startswith(("['", '["'))}
+        keys = tuple(("pk", "=", known.pop(name)) for name in ("id", "pk") if name in known)
+        if not keys or not known:
+            return statement
+        query = statement.query
+        return self.values.replace(statement, query=query._replace(sets=tuple(known.items()), filters=query.filters + keys))
+
     def op_run(self, spec: Any, bound: Any, receiver: Optional[Value], args: Any, node: Any, state: State, doubt: str) -> Optional[Value]:
         if spec.get("language") == "command":
             return self.run_command(spec, bound, args, node, state)
         statement = bound.first("statement") or bound.first("sql") or self.prepared(receiver, state)
+        if statement is None and bound.first("table") is not None:  # `bulk_update_mappings(Article, rows)`
+            table = bound.first("table")
+            statement = self.values.make(table.origins, query=Query((spec.entry.kind, spec.entry.id), "update", (table,)))
         if statement is None:
             return None
         given = bound.by_role.get("params", ())
@@ -38,6 +51,8 @@ class SqlRunner:
         self.handed_at = self.handed_by(statement, text)
         try:
             if statement.query is not None and statement.query.verb != "text":
+                if statement.query.verb == "update" and not statement.query.sets and len(params) == 1:
+                    statement = self.by_mappings(statement, params[0], state)
                 return self.run_query(statement, receiver, spec, node, state, doubt)
             if "advisory" in statement.flags:
                 self.hold_advisory(node, state, "xact" in statement.name)

@@ -378,6 +378,7 @@ class Transactions(KeyLocks):
 
         def leave(left: State) -> None:
             commit(left)
+            self.commit_may_fail(token, left)
             self.close_transaction(token, left)
 
         end = self.leaving(inside, state, bound, leave, fail=lambda left: self.close_transaction(token, left, False))

@@ -196,9 +196,25 @@ class Walker(Roots, Dependencies, Loops, Handlers, Evaluator, Calls, Stores, Tim
         return state
 
     def _return(self, node: Any, state: State) -> None:
+        if isinstance(node.value, ir.IfExp) and any(isinstance(part, ir.Const) and part.value in (None, False) for part in (node.value.body, node.value.orelse)):
+            return self._return_either(node, state)
         value = self.eval(node.value, state) if node.value is not None else self.values.none
         self.note_generic(node, state)
         self.frames[-1].returns.append((state, value))
+        return None
+
+    def _return_either(self, node: Any, state: State) -> None:
+        """`return token if taken else None`: what comes back tells how the test ended, as two returns would."""
+        yes, no = self.test(node.value.test, state.copy())
+        for branch, expression in ((yes, node.value.body), (no, node.value.orelse)):
+            if branch is None:
+                continue
+            try:
+                value = self.eval(expression, branch)
+            except Dead:
+                continue
+            self.note_generic(node, branch)
+            self.frames[-1].returns.append((branch, value))
         return None
 
     def _raise(self, node: Any, state: State) -> None:

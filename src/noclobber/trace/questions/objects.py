@@ -69,7 +69,7 @@ def derived_fields(trace: Trace, write: Write) -> dict[str, Derived]:
 
 def _derived(trace: Trace, write: Write, change: Change, path: tuple) -> Optional[Derived]:
     """One change of a written object, when it is derived from the row and nothing guards it."""
-    if in_own_method(change) or normalising(trace, write, change) or _buried(trace, write, change):
+    if in_own_method(trace, change) or normalising(trace, write, change) or _buried(trace, write, change):
         return None
     others = copies(trace, write, change, change.value.origins)
     if _refilled(trace, write, change, path):
@@ -152,10 +152,17 @@ def _default(trace: Trace, write: Write, change: Change, field: str) -> bool:
                for tested in tests_of_field(trace, write.base, change, write))
 
 
-def in_own_method(change: Change) -> bool:
-    """Normalising a field inside the model's own save(), clean() or validator is no finding."""
+def in_own_method(trace: Trace, change: Change) -> bool:
+    """Normalising a field inside the model's own save(), clean() or validator is no finding; changing another row there is none of that."""
     functions = [change.site.function, *(call[1].function for call in change.ctx.calls if isinstance(call[1], Site))]
-    return any("." in name and name.rpartition(".")[2] in _OWN_METHODS for name in functions)
+    if not any(_is_own(name) for name in functions) or any(base.path for base in change.base):
+        return False
+    read = loaded_by(trace, change)
+    return read is None or not _is_own(read.site.function)
+
+
+def _is_own(function: str) -> bool:
+    return "." in function and function.rpartition(".")[2] in _OWN_METHODS
 
 
 def normalising(trace: Trace, write: Write, change: Change) -> bool:
@@ -211,6 +218,11 @@ def _kind_of(trace: Trace, change: Change, path: tuple, bases: frozenset) -> Opt
     return None
 
 
+def _changed_in_place(trace: Trace, write: Write, origin: Origin) -> bool:
+    """`row.unread.pop(name)`, then `update(set__unread=row.unread)`: the very object, and something else in it."""
+    return any(event.n < write.n and event.op in ("mutate", "item", "aug") and origin in event.base for event in trace.of("change"))
+
+
 def derived_updates(trace: Trace) -> Iterator[Derived]:
     """`queryset.update(n=row.n + 1)`, `update(Model).values(n=row.n + 1)`: a set-based write of a value from a loaded row."""
     for write in trace.of("write"):
@@ -231,7 +243,7 @@ def derived_updates(trace: Trace) -> Iterator[Derived]:
                     continue
                 if unchanged_under_lock(trace, (Origin("read", read.n),), write):
                     continue
-                if own and origin in value.same:
+                if own and origin in value.same and not _changed_in_place(trace, write, origin):
                     continue
                 kind = "increment" if own and origin in value.incr else "derived"
                 item = Derived(kind, write, column, write.record.label, write.site, read, read, None,

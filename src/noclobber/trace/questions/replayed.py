@@ -103,6 +103,8 @@ def unkeyed(trace: Trace) -> Iterator[tuple]:
         for effect in trace.of("effect"):
             if effect.what not in _COSTLY or effect.key is not None or effect.n in said or not repeats(loop, effect):
                 continue
+            if loop.policy is not None and loop.policy.replays == "transaction":
+                continue  # it runs again after a conflict, not because the request has failed
             if loop.how == "transport":
                 again = effect.n in loop.replayed
             else:

@@ -36,7 +36,7 @@ def full_saves(trace: Trace) -> Iterator[FullSave]:
             continue
         changes = [trace.events[n] for n, _ in sorted(write.changes)]
         fields = tuple(sorted({str(path[0]) for _, path in write.changes}))
-        if not changes or len(fields) > MAX_CHANGED or any(in_own_method(change) for change in changes):
+        if not changes or len(fields) > MAX_CHANGED or any(in_own_method(trace, change) for change in changes):
             continue
         read = next((found for found in map(lambda change: loaded_by(trace, change), changes) if found is not None), None)
         if read is None and not (trace.entry == "task" and all(origin.kind == "param" and not origin.path and origin.n != "self" for origin in write.base)):

@@ -49,7 +49,7 @@ def object_transitions(trace: Trace) -> Iterator[Transition]:
 def _of_changes(trace: Trace, write: Write, match: Match) -> Iterator[Transition]:
     for n, path in sorted(write.changes):
         change = trace.events[n]
-        if len(path) != 1 or in_own_method(change):
+        if len(path) != 1 or in_own_method(trace, change):
             continue
         loaded = loaded_by(trace, change)
         tests = [t for t in tests_of_field(trace, write.base, change, write) if not write.unit or t.test is None or t.test.n < change.n]
