@@ -152,3 +152,29 @@ def test_a_command_that_an_operator_starts_lowers_the_confidence(tmp_path: Path)
     assert confidence("sync_kinds") == ["medium"]
     assert confidence("init_kinds") == ["low"]
     assert confidence("init_more_kinds", "from shop.kinds import add_kinds\n\n\ndef view(request):\n    add_kinds(request.POST['names'])\n") == ["high"]
+
+
+def test_a_mapped_class_that_a_statement_inserts_into_is_asked_for_its_keys() -> None:
+    text = """
+from sqlalchemy import String, func, insert, select
+from sqlalchemy.orm import DeclarativeBase, Mapped, mapped_column
+
+
+class Base(DeclarativeBase):
+    pass
+
+
+class Wiring(Base):
+    __tablename__ = "wirings"
+    agent_id: Mapped[str] = mapped_column(String, primary_key=True)
+    tool_id: Mapped[str] = mapped_column(String, primary_key=True)
+
+
+def wire(session, agent_id, tool_id):
+    found = session.execute(select(func.count()).select_from(Wiring).where(Wiring.agent_id == agent_id, Wiring.tool_id == tool_id)).scalar()
+    if found == 0:
+        session.execute(insert(Wiring).values(agent_id=agent_id, tool_id=tool_id))
+        session.commit()
+"""
+    assert variants(text) == ["constraint"]
+    assert variants(text.replace("tool_id: Mapped[str] = mapped_column(String, primary_key=True)", "tool_id: Mapped[str] = mapped_column(String)").replace("agent_id: Mapped[str] = mapped_column(String, primary_key=True)", "agent_id: Mapped[str] = mapped_column(String)\n    number: Mapped[int] = mapped_column(primary_key=True)")) == [""]

@@ -7,6 +7,7 @@ from __future__ import annotations
 from fnmatch import fnmatchcase
 from typing import Any, Optional
 
+from .frames import Past
 from .objects import State
 from .values import Value
 
@@ -52,6 +53,7 @@ class Causes:
 
     def undone(self, state: State, wanted: Optional[frozenset], types: Optional[frozenset], cause: Any) -> State:
         """Where an unresolved call would have to raise the own exception class of an effect before it, it was the effect itself: it was not done."""
+        cause = cause.cause if type(cause) is Past else cause
         if types is not None or not wanted or not isinstance(cause, tuple) or cause[0] != "call":
             return state
         done = {mark[1] for mark in state.done if type(mark[1]) is int and self.trace.events[mark[1]].kind == "effect"}

@@ -1,11 +1,11 @@
 """What is open while a function is walked: its frame, its loops and retry regions, the exceptions that its blocks may meet."""
 from __future__ import annotations
 
-from typing import Any, Callable, Optional
+from typing import Any, Callable, NamedTuple, Optional
 
 from .events import Loop
 from .objects import State
-from .values import Value
+from .values import NOTHING, Value
 
 
 class Frame:
@@ -37,6 +37,13 @@ class Region:
         self.back: list = []  # states that lead back to the top
 
 
+class Past(NamedTuple):
+    """The cause of an exception of unknown type that has left a block whose handlers take the exceptions of these names: it is none of them."""
+
+    names: frozenset
+    cause: Any
+
+
 class Collector:
     """Exceptional states of an open try or retry region: (state, types or None, cause)."""
 
@@ -47,7 +54,7 @@ class Collector:
 
     def add(self, state: State, types: Optional[frozenset], cause: Any) -> None:
         """Of the states with the same facts the latest is kept: it has all the names that the earlier ones had."""
-        key = (types, state.held, state.won, state.lost, state.unchecked, state.done)
+        key = (types, state.held, state.won, state.lost, state.unchecked, state.done, cause.names if type(cause) is Past else NOTHING)
         if len(self._by_facts) < 40 or key in self._by_facts:
             self._by_facts[key] = (state, types, cause)
 

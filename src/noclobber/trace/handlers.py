@@ -5,10 +5,15 @@ from typing import Any, Callable, Optional
 
 from .causes import IO
 from .events import Swallow
-from .frames import Collector
+from .frames import Collector, Past
 from .objects import State, join_states
 from .refine import asks_for_duplicate
 from .values import NOTHING, Origin, Value
+
+
+def past(cause: Any, names: frozenset) -> Past:
+    """What is left of an exception of unknown type behind a handler for these names."""
+    return Past(cause.names | names, cause.cause) if type(cause) is Past else Past(names, cause)
 
 
 class Handlers:
@@ -86,7 +91,7 @@ class Handlers:
                 if match != "no":
                     caught.append((self.undone(raised, wanted, types, cause), types, cause))
                 if match != "yes":
-                    left.append((raised, types, cause))
+                    left.append((raised, types, past(cause, wanted) if match == "maybe" and wanted else cause))
             pending = left
             if not caught and (collector.raised or wanted is None):
                 continue

@@ -4,7 +4,7 @@ from __future__ import annotations
 from typing import Any, Callable, Iterator, Optional
 
 from . import ir
-from .frames import Collector
+from .frames import Collector, Past
 from .objects import State
 from .values import CLOCK
 
@@ -30,7 +30,7 @@ class Limits:
         """backs: the states that go on with the next round; head: the loop's own test."""
         walker = self.walker
         walker.collectors.pop()
-        leaving = [raised for raised, _, cause in self.collector.raised if cause == RAISED]
+        leaving = [raised for raised, _, cause in self.collector.raised if RAISED in (cause, cause.cause if type(cause) is Past else None)]
         leaving += [left for left, _ in walker.frames[-1].returns[self.returns:]]
         leaving += self.region.breaks
         for raised, types, cause in self.collector.raised:

@@ -226,7 +226,7 @@ class Loops:
             self.collectors.pop()
             backs = []
             for raised, types, cause in collector.raised:
-                if policy.repeats(self, types, self._is_refused_here(region, raised)):
+                if policy.repeats(self, types, self._is_refused_here(region, raised), cause):
                     back = self.unsent(self.undone(raised.copy(), policy.on.names, types, cause), policy.on.names)
                     back.done |= {(region.id, "raised")}
                     backs.append(back)
@@ -274,7 +274,7 @@ class Loops:
             self.collectors.pop()
             backs = [*region.continues]
             for raised, types, cause in collector.raised:
-                if policy.repeats(self, types, self._is_refused_here(region, raised)):
+                if policy.repeats(self, types, self._is_refused_here(region, raised), cause):
                     back = self.unsent(self.undone(raised.copy(), policy.on.names, types, cause), policy.on.names)
                     back.done |= {(region.id, "raised")}
                     backs.append(back)

@@ -9,6 +9,7 @@ from typing import Any, Iterable, NamedTuple, Optional
 from . import ir
 from .arguments import Arguments
 from .events import Site, Suspend
+from .frames import Past
 from .limits import RAISED
 from .objects import State
 from .predicates import Predicates
@@ -77,9 +78,11 @@ class Policy:
         return Policy(self.spec, node, self.label, id(node.at), self.on, bounded=self.bounded, jitter=self.jitter, methods=self.methods, replays=self.replays, site=self.site,
                       mixed=self.mixed)
 
-    def repeats(self, walker: Any, types: Optional[frozenset], refused: bool = False) -> bool:
+    def repeats(self, walker: Any, types: Optional[frozenset], refused: bool = False, cause: Any = None) -> bool:
         """Does it run again after an exception of these types (None: any)? refused: the exception tells a conflict."""
         on = self.on
+        if type(cause) is Past and on.names and not on.codes and all(walker.catches(cause.names, frozenset((name,))) == "yes" for name in on.names):
+            return False  # all that it repeats on was caught inside
         if on.names == AGAIN:
             return types == AGAIN
         if refused and (not on.known or on.codes is not None and not on.codes & CONFLICTS and not any(walker.is_conflict_name(code) for code in on.codes)):

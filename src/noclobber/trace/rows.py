@@ -227,6 +227,9 @@ class Rows:
         for origin in result.same:
             event = self.trace.events[origin.n]
             event.model = self.class_of(entity)
+            if verb == "create" and event.model is not None:
+                self.note_unique(event, entity)
+                event.keys = self.keys_of(event.model)
             for oid in entity.objs if core and verb == "create" else ():
                 event.keys, event.unique_columns = self.declared_tables.get(oid, (event.keys, event.unique_columns))
                 event.unique = bool(event.unique_columns) or event.unique

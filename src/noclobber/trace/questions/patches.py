@@ -23,7 +23,7 @@ def unset_written(trace: Trace) -> Iterator[Patch]:
             continue
         origin = Origin("dump", dump.n)
         use = next((event for event in trace.events if event.n != dump.n and _writes(event, origin) and not _asked(trace, event, origin)), None)
-        if use is not None and not (_replaces(trace, dump) and _in_one_column(use, origin)):
+        if use is not None and not ((_replaces(trace, dump) or _is_part(trace, dump)) and _in_one_column(use, origin)):
             label = use.record.label if use.kind == "write" else dump.label or "the row"
             yield Patch(dump, use, label, frozenset() if dump.optional or dump.handler == "keys" else frozenset(("class-unknown",)))
 
@@ -42,6 +42,11 @@ def _is_partial(trace: Trace, dump: Dump) -> bool:
 def _replaces(trace: Trace, dump: Dump) -> bool:
     """`update_settings(config)`: the whole of what came in, of a class that is no patch; only the function's name may mean a partial update."""
     return dump.handler == "update" and dump.whole and not trace.match("patch_class", dump.label) and not trace.match("partial_class", dump.label)
+
+
+def _is_part(trace: Trace, dump: Dump) -> bool:
+    """`step.usage = result.usage.model_dump()`: a part of what came in, of a class that is no patch, is a value of its own."""
+    return not dump.whole and dump.handler in ("", "update") and not trace.match("patch_class", dump.label) and not trace.match("partial_class", dump.label)
 
 
 def _in_one_column(event: Event, origin: Origin) -> bool:

@@ -7,6 +7,8 @@ from ..events import Begin, Change, Commit, Effect, Event, Lock, LockEvent, Pend
 from .effects import LASTING
 
 _ROWS = frozenset(("sql", "orm"))
+#: How many calls below the function that it has in common with an effect a conditional write stands that has nothing to do with it.
+FAR = 3
 #: Locks that keep other writers waiting, the most telling first.
 _WAITING = ("row", "advisory", "table", "begin", "pattern", "written")
 
@@ -37,6 +39,7 @@ def early_effects(trace: Trace) -> Iterator[Early]:
             else:
                 behind = trace.behind.get(effect.n, ())
                 own = [write for write in writes if write.n in behind or isinstance(write, Write) and write.unit and _first_step(trace, write) < effect.n < write.n]
+            own = [write for write in own if not _by_the_way(trace, write, effect)]
             if own:
                 said.add(effect.n)
                 yield Early(effect, end, own[0])
@@ -116,7 +119,16 @@ def _read_in_store_transaction(trace: Trace, event: Event) -> Optional[Read]:
 def _written(trace: Trace, event: Event) -> list:
     """The statements that its transaction has run before it and that were not refused."""
     found = (trace.events[n] for n in sorted(trace.behind.get(event.n, ())))
-    return [write for write in found if isinstance(write, Write) and write.record.family in _ROWS]
+    return [write for write in found if isinstance(write, Write) and write.record.family in _ROWS and not _by_the_way(trace, write, event)]
+
+
+def _by_the_way(trace: Trace, write: Event, event: Event) -> bool:
+    """Is the write deep in something that was called before, and only on a way through it that seldom is taken (a token that has run out is deleted where the connection is opened)?
+    Then it is not what the transaction is for."""
+    if isinstance(write, Write) and write.unit and write.changes:
+        return all(_by_the_way(trace, trace.events[n], event) for n, _ in write.changes)
+    depth = next((place for place, (mine, other) in enumerate(zip(write.ctx.calls, event.ctx.calls)) if mine != other), min(len(write.ctx.calls), len(event.ctx.calls)))
+    return len(write.ctx.calls) - depth >= FAR and any(o.kind == "test" and len(o.path) == 1 and o not in event.ctx.control for o in write.ctx.control)
 
 
 def _slow(event: Event) -> Optional[tuple]:
