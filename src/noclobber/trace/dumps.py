@@ -47,7 +47,16 @@ class Dumps:
         event = self.event(Dump, node, state, label=label, optional=optional, handler=self.handler_kind())
         event.whole = not any(o.path for o in source.same)
         event.all_optional = self.is_all_optional(source)
+        event.of_patch = event.of_patch or self.is_of_patch(source, state)
         return self.values.make(source.origins | {Origin("dump", event.n)}, name=source.name)
+
+    def is_of_patch(self, part: Value, state: State) -> bool:
+        """Is it a part of a parameter whose class is a patch (`data.config` of `data: CameraUpdate`)?"""
+        for origin in part.same:
+            whole = state.env.get(str(origin.n).rpartition(":")[2]) if origin.kind == "param" and origin.path else None
+            if whole is not None and whole.typ and self.vocabulary.match("patch_class", whole.typ.replace(":", ".").rpartition(".")[2]):
+                return True
+        return False
 
     def is_all_optional(self, value: Value) -> bool:
         """Is it of a class of the project in which every field may be left out?"""

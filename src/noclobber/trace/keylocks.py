@@ -116,10 +116,18 @@ class KeyLocks:
                     break
                 walker = type(self)(self.ask, self.vocabulary, self.values, self.shared)
                 walker.beside = True
-                found[other.key] = frozenset(event.key for event in walker.walk(other).of("keylock") if event.how == "take" and event.ttl)
+                trace = walker.walk(other)
+                taken = frozenset(event.key for event in trace.of("keylock") if event.how == "take" and event.ttl)
+                found[other.key] = taken if taken and _is_asked(trace, [value for _, value in walker.root_returns]) else NOTHING
             if words in found[other.key]:
                 return True
         return False
+
+
+def _is_asked(trace: Any, returned: list) -> bool:
+    """Does anything hang on whether the key was had? One that is only put down where there is none yet (a flag, a registration) is no lock."""
+    values = [*returned, *(side for test in trace.of("test") for side in (test.left, test.right) if side is not None), *(change.value for change in trace.of("change"))]
+    return any(o.kind == "lock" for value in values for o in value.origins) or any(o.kind == "lock" for event in trace.events for o in event.ctx.control)
 
 
 def _asks(body: tuple, name: str) -> bool:

@@ -100,7 +100,7 @@ class Writes:
                 self.streams.add(origin.n)
             self.lift(self.trace.events[origin.n], bound.first("method"))
             written = self.trace.events[origin.n]
-            written.call = self.http_verb(spec, bound).lower() or spec.signature.last
+            written.call = self.http_verb(spec, bound).lower() or ("patch" if spec.settings.get("writes") == "named columns" else spec.signature.last)
             if update is None and verb == "replace" and record.family == "document":
                 self.keeps_version(written, [v for role in ("payload", "entity") for _, v in bound.by_role.get(role, ())], state)
             if update is None and written.ctx.control:  # a test may be about one of them

@@ -45,8 +45,8 @@ def _replaces(trace: Trace, dump: Dump) -> bool:
 
 
 def _is_part(trace: Trace, dump: Dump) -> bool:
-    """`step.usage = result.usage.model_dump()`: a part of what came in, of a class that is no patch, is a value of its own."""
-    return not dump.whole and dump.handler in ("", "update") and not trace.match("patch_class", dump.label) and not trace.match("partial_class", dump.label)
+    """`step.usage = result.usage.model_dump()`: a part of what came in, where neither is of a class that is a patch, is a value of its own."""
+    return not dump.whole and not dump.of_patch and dump.handler in ("", "update") and not trace.match("patch_class", dump.label) and not trace.match("partial_class", dump.label)
 
 
 def _in_one_column(event: Event, origin: Origin) -> bool:

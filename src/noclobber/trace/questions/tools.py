@@ -3,7 +3,7 @@ from __future__ import annotations
 
 from typing import Any, Iterator, NamedTuple, Optional
 
-from ..events import Read, Record, Trace, Write
+from ..events import Read, Record, Test, Trace, Write
 from ..exposed import Returned, Tool, Toolbox
 from ..records import NO
 from ..values import Lit, Origin, Template, Value
@@ -273,6 +273,7 @@ _DOCUMENTS = frozenset((
 ))
 
 
+_PLAIN = frozenset(("str", "int", "float", "bytes"))
 #: Calls of document stores that put a new document in the place of the old one.
 _REPLACING = frozenset(("replace_one", "find_one_and_replace", "replace_item", "put_item", "upsert_item"))
 
@@ -280,7 +281,7 @@ _REPLACING = frozenset(("replace_one", "find_one_and_replace", "replace_item", "
 def whole(tool: Tool, found: ModelWrite, box: Toolbox) -> str:
     """Why the write replaces the complete record, in words; '' when it does not."""
     write = found.write
-    if write.changes and not tool.whole:
+    if write.changes and not tool.whole or _fills_in(tool, write) or _names_a_part(tool, write):
         return ""
     if tool.whole and _one_document(tool, write):
         return "its description asks for all of it"
@@ -294,6 +295,27 @@ def whole(tool: Tool, found: ModelWrite, box: Toolbox) -> str:
                 if isinstance(event, Read) and event.record.family in ("sql", "orm") and shape(event.record) == shape(write.record) and other is not tool and covers(event, write, tool, box):
                     return f"it sets every column that `{other.name}` returns"
     return ""
+
+
+def _written_parameters(tool: Tool, write: Write) -> list:
+    """What the model gives of the new content, beside the key."""
+    keys = {o.n for _, value in write.record.key for o in value.origins if o.kind == "param"}
+    return [p for p in tool.visible if p.name not in keys and any(o.kind == "param" and o.n == p.name for o in write.payload.origins)]
+
+
+def _fills_in(tool: Tool, write: Write) -> bool:
+    """Are all the fields optional, and each sent only when it is given (`if title is not None: body["title"] = title`, `**fields`)? Then the request changes these."""
+    given = _written_parameters(tool, write)
+    if tool.raw or not given or any(p.required and p.kind != "varkw" for p in given):
+        return False
+    named = {p.name for p in given if p.kind != "varkw"}
+    asked = {o.n for event in tool.body.events if isinstance(event, Test) for o in event.left.same if o.kind == "param"}
+    return named <= asked and (len(named) > 1 or any(p.kind == "varkw" for p in given))
+
+
+def _names_a_part(tool: Tool, write: Write) -> bool:
+    """Does the model say which part of it is meant: the lines from here to there, the text that is to be replaced?"""
+    return any(tool.body.trace.match("part_argument", p.name) for p in tool.visible) and not tool.raw
 
 
 def _one_document(tool: Tool, write: Write) -> bool:
@@ -317,6 +339,8 @@ def _is_part(write: Write) -> bool:
 def _holds_document(tool: Tool, write: Write) -> bool:
     for p in tool.visible:
         if any(o.kind == "param" and o.n == p.name for o in write.payload.origins):
+            if "Union" in p.words and p.words & _PLAIN:
+                continue  # whatever a value may be: it is the unit
             if p.fields or "dict" in p.words or "Dict" in p.words or p.name.lower() in _DOCUMENTS or p.name.lower().rsplit("_", 1)[-1] in _DOCUMENTS:
                 return True
     return False
