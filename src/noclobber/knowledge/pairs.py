@@ -77,7 +77,7 @@ def halves(names: Iterable[str], loose: Callable[[], bool]) -> tuple[set[str], s
         for writer, other, about in writers:
             if other not in PAIRS[verb] or noun and about and noun != about:
                 continue
-            if other in NAMED_ONLY or not (noun and about) and (noun or about or (verb, other) not in PLAIN):
+            if not (noun and about) and (other in NAMED_ONLY or noun or about or (verb, other) not in PLAIN):
                 answer = loose() if answer is None else answer
                 if not answer:
                     continue

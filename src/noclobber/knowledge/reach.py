@@ -221,7 +221,7 @@ class Reach:
         return own
 
     def _word(self, word: str) -> int:
-        texts = (word, word.lstrip("_")) if word.startswith("_") else (word,)
+        texts = (word, word.lstrip("_")) if word.startswith("_") else (word, word.lower()) if word.isupper() else (word,)
         match = self._every_word.match
         found = _matched(self._word_globs, texts) if match(word) or len(texts) > 1 and match(texts[1]) else 0
         if len(self._words) + len(self._quiet) > _MAX_REMEMBERED:

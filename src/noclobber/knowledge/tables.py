@@ -297,6 +297,7 @@ TABLES: dict[str, Table] = {
             carries=Field("list", "where a document holds its version: written back with it the write is conditional (`['_rev']`; `=['f']`: only where it is put there in sight)"),
             document=Field("bool", "on read: it gives the document itself, not its text; on write: the receiver is what is written (`frame.to_csv(path)`)", inline=True),
             fills=Field("bool", "on read: the receiver holds from then on what was read (`parser.read(path)`)", inline=True),
+            whole=Field("bool", "on read: it reads every record of its receiver (all cells of a sheet)", inline=True),
             item_version=Field("list", "with per_item: keys inside the items under which one carries its condition (`if_seq_no`)"),
             exists_values=Field("list", "values of a precondition that test existence only (`IfPresent`)"),
             in_transaction=Field("bool", "its calls belong to the transaction that the receiver is (`transaction.set(ref, data)`)"),

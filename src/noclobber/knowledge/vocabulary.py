@@ -400,6 +400,7 @@ class Vocabulary:
                 self._receiver_globs = [(number, Globs(patterns)) for number, patterns in globs.items()]
             last = receiver.rpartition(".")[2]
             texts = {receiver, last, last.lstrip("_")} - {""}
+            texts |= {text.lower() for text in texts if text.isupper()}  # `REDIS_CLIENT`
             found = self._receivers[receiver] = tuple(
                 number for number, globs in self._receiver_globs if any(globs.match(text) for text in texts)
             )

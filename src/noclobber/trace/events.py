@@ -438,7 +438,7 @@ class Loop(Event):
 class Trace:
     """The events of one root with what rules ask of them."""
 
-    __slots__ = ("events", "root", "unchecked", "incomplete", "loops", "entry", "route", "made", "touched", "used", "match", "bodies", "toolbox", "behind", "ordered", "parsed", "callees", "taken", "mute", "relations")
+    __slots__ = ("events", "root", "unchecked", "incomplete", "loops", "entry", "route", "made", "touched", "used", "match", "bodies", "toolbox", "behind", "ordered", "parsed", "callees", "taken", "mute", "relations", "weighed")
 
     def __init__(self, root: str) -> None:
         self.root = root
@@ -456,6 +456,7 @@ class Trace:
         self.mute: set = set()  # of those among them whose answer does not tell whether they were refused
         self.relations: set = set()  # origins of fields that hold another row
         self.parsed: set = set()  # numbers of the reads of which a document was made
+        self.weighed: set = set()  # writes whose answer was compared with something
         self.used: set = set()  # reads whose content was handed out: returned, sent, passed on
         self.bodies: list = []  # functions walked with nothing known of their arguments (`tools.Body`): the root, functions in it that are tools
         self.toolbox: Any = None  # `tools.Toolbox` of the module, when this is the trace of one of its tools

@@ -227,6 +227,7 @@ class Operators:
             left = right
         for value in (first, *(r for _, r in rights)):
             self.looked_at(state, value, "compared")
+            self.trace.weighed.update(o.n for o in value.origins if o.kind == "outcome")
         result = self.values.make(origins - {CONST} or origins, ref=("compare", first, rights[0][0], rights[0][1]) if len(rights) == 1 else None)
         return result
 

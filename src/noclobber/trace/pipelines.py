@@ -9,6 +9,7 @@ from typing import Any, Optional
 
 from .events import Event, Lock, LockEvent, Precondition
 from .objects import Obj, State
+from .records import NO, same_value
 from .values import Origin, Value
 
 OPTIMISTIC = "optimistic"
@@ -60,7 +61,7 @@ class Pipelines:
         if not held or receiver is None or not self._is_queue(receiver, state) or not self._mark(receiver, "@multi", state):
             return ()
         reads = [self.trace.events[o.n] for o in payload.origins if o.kind == "read"]
-        if any(not any(lock in read.ctx.held for lock in held) for read in reads):
+        if any(not any(lock in read.ctx.held and _watches(lock, read) for lock in held) for read in reads):
             return ()
         return (Precondition("witness", "WATCH", self.values.unknown),)
 
@@ -148,3 +149,11 @@ class Pipelines:
         state.put(oid, Obj("cursor", own, fields={"@queue": self.values.const(True), "@watch": self.values.const(True)}))
         value = self.values.make(frozenset((own,)), same=frozenset((own,)), typ=typ, objs=frozenset((oid,)))
         return (value,), self.in_optimistic(spec, node, state, "watch")
+
+
+def _watches(lock: Lock, read: Event) -> bool:
+    """Is it the key of the read that is watched, as far as can be told?"""
+    watched, key = lock.record.key if lock.record is not None else (), getattr(read, "record", None)
+    if not watched or key is None or key.family != "key" or not key.key:
+        return True
+    return same_value(watched[0][1], key.key[0][1]) != NO

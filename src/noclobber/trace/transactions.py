@@ -342,6 +342,8 @@ class Transactions(KeyLocks):
             return self._lock_block(ref[1], expression, state, inside, manager)
         for typ in self.library_types(manager):
             for entry in self.vocabulary.entries_of_type(typ):
+                if entry.kind == "lock" and entry.ops("take"):
+                    continue  # a client in whose store a key can be a lock: entering it opens a connection
                 if entry.kind == "lock":
                     return self._lock_block(entry, expression, state, inside, manager)
                 if entry.kind == "transaction":

@@ -4,7 +4,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Iterator, Optional
 
-from noclobber.knowledge.pairs import PLAIN, STORING, is_pair, parted
+from noclobber.knowledge.pairs import NAMED_ONLY, PLAIN, STORING, is_pair, parted
 
 from ..events import Accessor, Event, Site, Trace
 from ..records import YES, same_value
@@ -92,7 +92,7 @@ def _is_blind(trace: Trace, getter: Accessor, setter: Accessor) -> bool:
     if getter.site.path != setter.site.path or not _same_owner(getter, setter):
         return False
     owned = _is_store(trace, setter) or _is_store(trace, getter)
-    if not is_pair(getter.name, setter.name, loose=owned):
+    if not is_pair(getter.name, setter.name, loose=owned or _gives_back(trace, getter, setter)):
         return False
     if any(lock.kind in GUARDS for lock in getter.ctx.held & setter.ctx.held):
         return False
@@ -100,6 +100,11 @@ def _is_blind(trace: Trace, getter: Accessor, setter: Accessor) -> bool:
     if keys is None or not _is_derived(trace, getter, setter, keys):
         return False
     return _is_shown(trace, getter, setter, owned, bool(keys))
+
+
+def _gives_back(trace: Trace, getter: Accessor, setter: Accessor) -> bool:
+    """`session = sessions.get_session(session_id=…)`, later `sessions.update_session(session)`: the very object goes back, found by what a record is found by."""
+    return _entity(getter, setter) is not None and any(name and trace.match("record_ident", name) for _, value in getter.given for name in _names(value))
 
 
 def _same_owner(getter: Accessor, setter: Accessor) -> bool:
@@ -167,6 +172,8 @@ def _is_shown(trace: Trace, getter: Accessor, setter: Accessor, owned: bool, key
         return bool(noun) and (keyed and (write in STORING or _is_ident(trace, getter)) or storing)
     if not noun and (verb, write) in PLAIN:
         return bool(getter.given) and (keyed or _is_ident(trace, getter))
+    if write in NAMED_ONLY and noun and _gives_back(trace, getter, setter):
+        return True
     return bool(noun) and write in STORING and (storing or keyed and _is_ident(trace, getter))
 
 

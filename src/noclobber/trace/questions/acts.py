@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Iterable, Iterator, Optional
 
 from ..events import RaiseEvent, Read, Site, Test, Trace, Write
-from ..records import NO, YES
+from ..records import NO, YES, same_record
 from ..values import NOT_LITERAL, Origin, Value
 from .guards import guard_between, held_doubts, same
 from .tests import _MIRROR, _NEGATED, is_constant, moved_before, same_constant, some_before, tells_apart, tests_before
@@ -171,7 +171,9 @@ def _counts(trace: Trace, write: Write, column: str, op: str, side: Optional[Val
             return "same"
         if write.verb == "delete":
             return "same"
-        return ""
+        # A number that is a key of its own: the bound is asked of what was read, the step is taken of what is there.
+        steps = not column and write.verb == "atomic" and trace.match("counting", write.call) and write.n not in trace.weighed
+        return "same" if steps and (raised or _goes_on(trace, write)) else ""
     if derived or op in _HOLDING.values():
         # `target not in ALLOWED[state]`, `(state, target) in ALLOWED`: a table says which state may follow which.
         listed = op in _HOLDING or op in _HOLDING.values()
@@ -215,6 +217,11 @@ def _transition(trace: Trace, write: Write, op: str, right: Optional[Value], new
 def _is_one_of(new: Value, *sides: Optional[Value]) -> bool:
     """Is the new value among what a test looks at?"""
     return any(side is not None and (same_constant(new, side) or bool(new.same & (side.same | side.origins))) for side in sides)
+
+
+def _goes_on(trace: Trace, write: Write) -> bool:
+    """Is something else done after it, of another record?"""
+    return any(event.kind == "effect" or isinstance(event, Write) and same_record(event.record, write.record) == NO for event in trace.events[write.n + 1:])
 
 
 def _judged(write: Write, side: Optional[Value]) -> bool:

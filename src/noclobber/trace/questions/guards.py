@@ -4,7 +4,7 @@ from __future__ import annotations
 from typing import Iterator, Optional
 
 from ..events import Begin, Event, Lock, Read, Record, Site, Trace, Write
-from ..records import NO, YES, same_record
+from ..records import MAYBE, NO, YES, same_record, same_value
 from ..values import NOTHING, Origin, Value
 
 #: Locks that guard when they are held from before the read until the write.
@@ -57,7 +57,16 @@ def same(trace: Trace, read: Read, write: Write) -> str:
     record = write.record
     if record.family not in ("sql", "orm"):
         record = record._replace(key=tuple((column, _asked_by(trace, column, value)) for column, value in record.key))
-    return same_record(read.record, record, key_from_read=key_from_read)
+    answer = same_record(read.record, record, key_from_read=key_from_read)
+    return MAYBE if answer == NO and _of_the_whole(read, write) else answer
+
+
+def _of_the_whole(read: Read, write: Write) -> bool:
+    """Were all records of that receiver read (the rows of a sheet), one of which is written?"""
+    if read.spec is None or not read.spec.get("whole") or read.record.store != write.record.store:
+        return False
+    mine, other = read.record.owner, write.record.owner
+    return mine is not None and other is not None and same_value(mine, other) == YES
 
 
 def _asked_by(trace: Trace, column: str, value: Value) -> Value:
