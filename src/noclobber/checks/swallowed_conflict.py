@@ -5,6 +5,7 @@ from typing import Iterator
 
 from noclobber.trace.events import Trace
 from noclobber.trace.questions.claims import Claim, Mark
+from noclobber.trace.questions.refusals import already_gone, left_alone
 
 _WORDS = {
     "success": "a refused write of {0} comes back as success: the caller cannot tell it from a stored one",
@@ -22,6 +23,8 @@ def check(trace: Trace) -> Iterator[Claim]:
         writes = [trace.events[n] for n in sorted(event.lost)]
         if writes and all(write.record.family == "remote" for write in writes):
             continue  # a command fails for many reasons
+        if already_gone(trace, event, writes) or left_alone(trace, event, writes):
+            continue
         what = writes[0].record.label if writes else "the record"
         yield Claim(
             "swallowed-conflict", event.site, writes[0] if writes else event,

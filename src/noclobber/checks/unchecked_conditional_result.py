@@ -48,6 +48,8 @@ def _condition(trace: Trace, write: Write) -> str | None:
     if write.record.family in ("sql", "orm"):
         found = refusing(trace, write) if write.verb in ("update", "delete", "upsert") else None
         return found.column if found is not None else None
+    if write.verb == "delete" and write.call.endswith("many"):
+        return None  # whatever has come to its end is taken away
     if write.conflict or write.record.family == "remote" or any(lock.kind == "optimistic" for lock in write.ctx.held):
         return None  # a refusal raises: here, or where the transaction is committed
     return next((p.column for p in write.preconditions if p.kind in ("witness", "bound", "state")), None)

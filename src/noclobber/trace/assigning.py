@@ -158,6 +158,7 @@ class Assigning:
                                    formed=op == "assign" and _is_formed(getattr(node, "value", None)))
                     if not str(path[0]).startswith("<"):
                         self.seen_from_caller(event, node)
+                    event.takes = op == "mutate" and isinstance(node, ir.Call) and getattr(node.func, "name", "") in ("remove", "discard")
                     if len(path) == 1 and event.value.incr and self.holds_no_number(obj, str(path[0])):
                         event.value = self.values.replace(event.value, flags=event.value.flags | {"no number"})
                 mark = (path, event.n)

@@ -131,15 +131,15 @@ class Change(Event):
 
     field: path of steps from the object; value: what it holds now; op: 'assign', 'aug', 'item', 'mutate'; base: origins of the
     object itself, so that `base.at(field[0])` is the old value; row: number of the read that loaded it, or None; detached: no session held it then; formed: the value
-    is what one call gave, or a slice (`row.note = short(row.note)`), nothing put together.
+    is what one call gave, or a slice (`row.note = short(row.note)`), nothing put together; takes: members are only taken out.
     """
 
-    __slots__ = ("obj", "field", "value", "op", "base", "row", "detached", "formed")
+    __slots__ = ("obj", "field", "value", "op", "base", "row", "detached", "formed", "takes")
     kind = "change"
 
     def __init__(self, n: int, site: Site, ctx: Context) -> None:
         super().__init__(n, site, ctx)
-        self.detached = self.formed = False
+        self.detached = self.formed = self.takes = False
 
     def describe(self) -> str:
         return f"obj {self.obj}.{self.field} {self.op} {self.value!r}"

@@ -3,7 +3,7 @@ from __future__ import annotations
 
 from typing import Optional
 
-from ..events import Precondition, Read, Trace, Write
+from ..events import Event, Precondition, Read, Trace, Write
 from ..records import NO
 from .guards import guard_between, same
 from .tests import is_constant, tests_of_field
@@ -31,6 +31,20 @@ def refusing(trace: Trace, write: Write) -> Optional[Precondition]:
         if precondition.kind == "state" and _matters(trace, write, precondition) and relies_on(trace, write):
             return precondition
     return None
+
+
+def already_gone(trace: Trace, refusal: Event, writes: list) -> bool:
+    """Was nothing asked for but a deletion, without a condition of its own? Refused, the row has gone already, and that is what was wanted."""
+    if writes:
+        return all(write.verb == "delete" and not write.preconditions and write.record.family == "orm" for write in writes)
+    changes = [change for change in trace.of("change") if change.n < refusal.n and change.site.function == refusal.site.function and change.ctx.calls == refusal.ctx.calls]
+    return bool(changes) and all(change.takes for change in changes)
+
+
+def left_alone(trace: Trace, refusal: Event, writes: list) -> bool:
+    """A sweep over many records that deletes what has come to its end: one that has changed meanwhile is passed over, and that is what the condition is for."""
+    loop = trace.events[refusal.ctx.loops[-1]] if refusal.ctx.loops else None
+    return bool(writes) and loop is not None and loop.items and all(write.verb == "delete" for write in writes)
 
 
 def _of_owner(trace: Trace, write: Write) -> bool:
@@ -115,6 +129,8 @@ def names_row(write: Write, without: str = "") -> bool:
         if stem != name and not _own(stem, label):
             foreign.add(stem)
             continue
+        if is_constant(value) and not (name in _ORM_KEYS or name.endswith("_key")):
+            continue  # the same in all of a kind
         if write.record.family == "orm" and not (name in _ORM_KEYS or name.endswith(("_key", "_id"))):
             foreign.add(stem)
             continue
