@@ -4,7 +4,6 @@ from __future__ import annotations
 from typing import Any, Callable, Optional
 
 from .arguments import Argument, Arguments
-from .composing import composed, literal_in_statement, name_in_statement, placeholder
 from .copies import model_copy, with_changes
 from .objects import Dead, Obj, State
 from .values import CLOCK, CONST, NOTHING, RANDOM, Lit, Value
@@ -454,11 +453,6 @@ _enter(_random, "uuid.uuid4 uuid.uuid1 random.random random.uniform random.randi
 _enter(_made_or_same, "bson.ObjectId bson.objectid.ObjectId")
 _enter(_gather, "asyncio.gather")
 _enter(_to_thread, "asyncio.to_thread anyio.to_thread.run_sync starlette.concurrency.run_in_threadpool fastapi.concurrency.run_in_threadpool")
-_enter(_through, "psycopg.sql.SQL psycopg2.sql.SQL")
-_enter(name_in_statement, "psycopg.sql.Identifier psycopg2.sql.Identifier")
-_enter(literal_in_statement, "psycopg.sql.Literal psycopg2.sql.Literal")
-_enter(placeholder, "psycopg.sql.Placeholder psycopg2.sql.Placeholder")
-_enter(composed, "psycopg.sql.Composed psycopg2.sql.Composed")
 _enter(_join_path, "os.path.join posixpath.join")
 _enter(_path, "pathlib.Path pathlib.PurePath pathlib.PurePosixPath pathlib.PosixPath anyio.Path aiopath.AsyncPath")
 _enter(_temporary, "tempfile.mkdtemp tempfile.mkstemp tempfile.gettempdir tempfile.TemporaryDirectory tempfile.mktemp")

@@ -12,6 +12,7 @@ from typing import Any, Iterator, Optional
 from . import ir
 from .arguments import Argument, Arguments
 from .builtins import BUILTINS, COMPUTING, INHERITED, derived
+from .composing import part_maker
 from .contexts import Contexts
 from .entering import RECEIVER_FLAGS, Entering
 from .handing import Handing, named
@@ -262,7 +263,7 @@ class Calls(Methods, Entering, Handing, Contexts):
             value = self.named(found, dotted, state)
             if value.ref is not None and value.ref[0] != "dotted":
                 return self.call_value(value, args, node, state)
-        handler = BUILTINS.get(dotted)
+        handler = BUILTINS.get(dotted) or part_maker(self.vocabulary, dotted)
         if handler is not None:
             return handler(self, args, node, state)
         last = dotted.rsplit(".", 1)[-1]
