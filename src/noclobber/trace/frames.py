@@ -3,7 +3,7 @@ from __future__ import annotations
 
 from typing import Any, Callable, NamedTuple, Optional
 
-from .events import Loop
+from .events import Event, Loop
 from .objects import State
 from .values import NOTHING, Value
 
@@ -61,3 +61,12 @@ class Collector:
     @property
     def raised(self) -> list:
         return list(self._by_facts.values())
+
+
+class Elsewhere:
+    """Stands for the node of an earlier event, in whatever function that was."""
+
+    __slots__ = ("at", "site", "calls")
+
+    def __init__(self, event: Event) -> None:
+        self.at, self.site, self.calls = event.site.at, event.site, event.ctx.calls

@@ -147,7 +147,7 @@ class Instances:
             base=frozenset((obj.origin, Origin("read", obj.read)) if obj.read is not None and obj.kind != "part" else (obj.origin,)), full=writes_all, unit=unit,
             doubts=frozenset(doubts), outcome="raises" if versioned else "none", conflict=("raises StaleDataError",) if versioned else (), extra=extra or ("obj", oid),
         )
-        event = self.index[("write", id(self.site(node).at), self.frames[-1].calls, extra or ("obj", oid))]
+        event = self.written_at(node, extra or ("obj", oid))
         event.commit, event.session = commit, obj.session
         event.model = self.model_class(obj)
         event.alone = writes_all and self.leaves_nothing(event.model, {str(path[0]) for _, path in changes})
@@ -163,7 +163,7 @@ class Instances:
         own = {name: self.flat(state, value) for name, value in obj.fields.items() if not name.startswith(("@", "[", "<", "_"))}
         payload = self.values.derived([self.flat(state, v) for v in obj.fields.values()] or [self.values.const(None)])
         value = self.write(node, state, record=record, verb="create", payload=payload, spec=spec, columns=tuple(own.items()), extra=("new", oid))
-        event = self.index[("write", id(self.site(node).at), self.frames[-1].calls, ("new", oid))]
+        event = self.written_at(node, ("new", oid))
         cls = self.model_class(obj)
         if cls is not None:
             self.note_unique(event, self.class_value(cls))

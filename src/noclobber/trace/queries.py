@@ -259,7 +259,7 @@ class Queries:
         columns = tuple((name, self.flat(state, value)) for name, value in fields.items())
         columns += tuple(("@owner", value) for column, _, value in receiver.query.filters if column == "@owner")
         self.write(node, state, record=self.query_record(receiver, state), verb="create", payload=payload, spec=spec, columns=columns)
-        event = self.index[("write", id(self.site(node).at), self.frames[-1].calls, 0)]
+        event = self.written_at(node, 0)
         self.note_unique(event, entity, state)
         event.ctx = event.ctx._replace(control=event.ctx.control.union(*(self.sifted_by(value) for value in args.all())))
         event.keys = self.keys_of(self.class_of(entity))

@@ -4,6 +4,7 @@ from __future__ import annotations
 from typing import Any, Optional
 
 from .events import Expire, Lock, Pending, Precondition
+from .frames import Elsewhere
 from .objects import Obj, State
 from .queries import KEEP, LOOKUPS
 from .values import NOTHING, Query, Value
@@ -97,7 +98,7 @@ class Units:
                         state.put(oid, obj.but(model=((spec.entry.kind, spec.entry.id), None), session=receiver))
                     elif spec.entry.fields.get("unit_of_work") and (obj.kind == "new" or obj.kind == "instance" and obj.new and self.unit_entry(obj) is not None):
                         self.create_object(oid, obj, self.object_record(oid, obj, spec.entry, state), spec, node, state)
-                        created = self.index[("write", id(self.site(node).at), self.frames[-1].calls, ("new", oid))]
+                        created = self.written_at(node, ("new", oid))
                         created.session = receiver
                         self.added.add(created.n)
         return self.values.none
@@ -255,13 +256,4 @@ class Units:
             first = min((n for _, n in obj.pending), default=None)
             if first is None:
                 continue
-            self.flush_object(oid, obj, entry, _AtSite(self.trace.events[first].site.at), state, None, None, commit_unseen=True)
-
-
-class _AtSite:
-    """Stands for a node where only its handle is known."""
-
-    __slots__ = ("at",)
-
-    def __init__(self, at: Any) -> None:
-        self.at = at
+            self.flush_object(oid, obj, entry, Elsewhere(self.trace.events[first]), state, None, None, commit_unseen=True)

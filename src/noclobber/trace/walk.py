@@ -10,11 +10,11 @@ from typing import Any, Optional
 from . import ir
 from .calls import Calls
 from .causes import Causes
-from .entering import ENTERING_STEPS
 from .dependencies import Dependencies
+from .entering import ENTERING_STEPS
 from .evaluate import Evaluator
 from .events import Context, Event, RaiseEvent, Site, Trace
-from .frames import Collector, Frame, Region
+from .frames import Collector, Elsewhere, Frame, Region
 from .handlers import Handlers
 from .limits import RAISED, TimeLimits
 from .loops import Loops
@@ -122,6 +122,8 @@ class Walker(Roots, Dependencies, Loops, Handlers, Evaluator, Calls, Stores, Tim
 
     # --- events ------------------------------------------------------------------------------------------------------
     def site(self, node: Any) -> Site:
+        if type(node) is Elsewhere:
+            return node.site
         frame = self.frames[-1]
         return Site(frame.excerpt, node.at if node is not None else None, frame.function, frame.scope.path)
 
@@ -131,11 +133,14 @@ class Walker(Roots, Dependencies, Loops, Handlers, Evaluator, Calls, Stores, Tim
     def event(self, cls: type, node: Any, state: State, *extra: Any, **fields: Any) -> Event:
         """The event of this site; made on first sight, its facts joined on later rounds. `extra` tells apart several at one node."""
         site = self.site(node)
-        key = (cls.kind, id(site.at), self.frames[-1].calls) + extra
+        calls = self.frames[-1].calls if type(node) is not Elsewhere else node.calls
+        key = (cls.kind, id(site.at), calls) + extra
         if self.member_of is not None:
             key += ("member", self.member_of)
         found = self.index.get(key)
         context = self.context(state)
+        if calls is not context.calls:
+            context = context._replace(calls=calls)
         if found is None:
             found = cls(len(self.trace.events), site, context)
             self.index[key] = found
@@ -155,6 +160,11 @@ class Walker(Roots, Dependencies, Loops, Handlers, Evaluator, Calls, Stores, Tim
                 value = tuple((column, self.values.join(before, now)) for (column, before), (_, now) in zip(old, value))
             setattr(found, name, value)
         return found
+
+    def written_at(self, node: Any, extra: Any) -> Event:
+        """The write that `event` made of this node."""
+        calls = self.frames[-1].calls if type(node) is not Elsewhere else node.calls
+        return self.index["write", id(self.site(node).at), calls, extra]
 
     # --- blocks and statements -----------------------------------------------------------------------------------------
     def block(self, body: Any, state: Optional[State]) -> Optional[State]:

@@ -6,7 +6,6 @@ from typing import Any
 
 from ..events import Event, Site, Write
 
-
 #: Variant of a create whose second the database refuses.
 REFUSED = "constraint"
 
