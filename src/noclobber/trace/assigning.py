@@ -178,7 +178,7 @@ class Assigning:
     def seen_from_caller(self, event: Change, node: Any) -> None:
         """`for name, value in fields.items(): setattr(row, name, value)` in a helper: the caller has named the column, so it is its call that changes it."""
         calls = event.ctx.calls
-        if calls and len(calls[-1]) == 2 and isinstance(calls[-1][1], Site) and calls == self.frames[-1].calls and _is_named_elsewhere(node):
+        if calls and len(calls[-1]) == 2 and isinstance(calls[-1][1], Site) and calls == self.frames[-1].calls and _is_named_elsewhere(node, self.frames[-1].entry or {}):
             event.site, event.ctx = calls[-1][1], event.ctx._replace(calls=calls[:-1])
 
     def referred(self, state: State, value: Value, owner: Obj, path: tuple) -> Value:
@@ -264,6 +264,8 @@ def _is_formed(node: Any) -> bool:
     return isinstance(node, ir.Call) or isinstance(node, ir.Sub) and isinstance(node.index, ir.Slice)
 
 
-def _is_named_elsewhere(node: Any) -> bool:
-    """Is it a `setattr(row, name, …)` whose name is no literal?"""
+def _is_named_elsewhere(node: Any, handed: dict) -> bool:
+    """Is it a `setattr(row, name, …)` whose name is no literal, or a `row.sqlmodel_update(data)` of a mapping that was handed in?"""
+    if isinstance(node, ir.Call) and isinstance(node.func, ir.Attr):
+        return bool(node.args) and all(isinstance(arg.value, ir.Name) and arg.value.id in handed for arg in node.args)
     return isinstance(node, ir.Call) and isinstance(node.func, ir.Name) and node.func.id == "setattr" and len(node.args) == 3 and not isinstance(node.args[1].value, (ir.Const, ir.FString))

@@ -82,9 +82,13 @@ class Effects(Spans):
     # --- keys that are made anew ------------------------------------------------------------------------------------------
     def made_fresh(self, what: str, node: Any, state: State) -> frozenset:
         """Origins of a random value or a clock's: inside a loop or a retried function each round makes another one."""
-        if not self.regions or node is None:
+        if node is None or not self.regions and not self.calls_itself():
             return NOTHING
         return frozenset((Origin("fresh", self.event(Fresh, node, state, what=what).n),))
+
+    def calls_itself(self) -> bool:
+        kinds = getattr(self.frames[-1].scope, "kinds", None)
+        return kinds is not None and "recursion" in kinds
 
     def numbered(self, value: Value, node: Any, state: State) -> Value:
         """A text with the number of the attempt in it is another one with each attempt."""

@@ -192,9 +192,11 @@ class Operators:
         for other in results[1:]:
             if other.is_none or (type(other.shape) is Lit and not first.objs):
                 first = self.values.make(first.origins, same=first.same, incr=first.incr, objs=first.objs, typ=first.typ, name=first.name,
-                                         flags=first.flags, query=first.query)
+                                         flags=first.flags | ({"text"} if is_text(other) else NOTHING), query=first.query)
             else:
                 first = self.values.join(first, other)
+                if is_text(other):
+                    first = self.values.replace(first, flags=first.flags | {"text"})
         return first
 
     def _rejoin(self, state: State, ends: list) -> None:
