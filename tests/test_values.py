@@ -215,7 +215,7 @@ def query(**more: object) -> Query:
 def test_filters_and_locks_of_a_query_are_musts() -> None:
     a = V.make(query=query(filters=("f", "g"), flags=frozenset(("lock",))))
     b = V.make(query=query(filters=("g", "h")))
-    assert V.join(a, b).query == query(filters=("g",))
+    assert V.join(a, b).query == query(filters=("g",), flags=frozenset(("may lock",)))
 
 
 def test_what_could_not_be_read_of_a_query_is_a_may() -> None:
