@@ -47,6 +47,7 @@ class Dumps:
         event = self.event(Dump, node, state, label=label, optional=optional, handler=self.handler_kind())
         event.whole = not any(o.path for o in source.same)
         event.all_optional = self.is_all_optional(source)
+        event.source = source.same
         event.of_patch = event.of_patch or self.is_of_patch(source, state)
         return self.values.make(source.origins | {Origin("dump", event.n)}, name=source.name)
 

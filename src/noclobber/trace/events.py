@@ -259,14 +259,15 @@ class Test(Event):
 class Dump(Event):
     """A patch was written out with every field. label: name of its class; optional: may fields be left out (None: not known)?
     handler: what the function around is, 'patch', 'update' (by its name only), 'put', 'keys' or ''; whole: it is all that came in, not a part of it;
-    all_optional: every field may be left out; of_patch: it is a part of a patch."""
+    all_optional: every field may be left out; of_patch: it is a part of a patch; source: origins of the object itself."""
 
-    __slots__ = ("label", "optional", "handler", "whole", "all_optional", "of_patch")
+    __slots__ = ("label", "optional", "handler", "whole", "all_optional", "of_patch", "source")
     kind = "dump"
 
     def __init__(self, n: int, site: Site, ctx: Context) -> None:
         super().__init__(n, site, ctx)
         self.whole = self.all_optional = self.of_patch = False
+        self.source: frozenset = NOTHING
 
     def describe(self) -> str:
         return f"{self.label} optional={self.optional} {self.handler}"

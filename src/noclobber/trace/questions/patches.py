@@ -19,7 +19,7 @@ class Patch:
 
 def unset_written(trace: Trace) -> Iterator[Patch]:
     for dump in trace.of("dump"):
-        if not _is_partial(trace, dump):
+        if not _is_partial(trace, dump) or _asks_what_was_sent(trace, dump) or _is_of_another(trace, dump):
             continue
         origin = Origin("dump", dump.n)
         use = next((event for event in trace.events if event.n != dump.n and _writes(event, origin) and not _asked(trace, event, origin)), None)
@@ -37,6 +37,27 @@ def _is_partial(trace: Trace, dump: Dump) -> bool:
     if dump.handler in ("patch", "update", "keys"):
         return True
     return named or bool(dump.optional) and trace.match("patch_class", dump.label)
+
+
+#: Where a model keeps the names of the fields that were sent.
+_SENT = frozenset(("model_fields_set", "__fields_set__"))
+
+
+def _asks_what_was_sent(trace: Trace, dump: Dump) -> bool:
+    """`if "tokens" not in settings.model_fields_set: data.pop("tokens")`: the author knows the difference, field by field."""
+    return any(o.path and str(o.path[-1]) in _SENT and o._replace(path=o.path[:-1]) in dump.source
+               for test in trace.of("test") for value in (test.left, test.right) for o in value.origins)
+
+
+def _is_of_another(trace: Trace, dump: Dump) -> bool:
+    """`if not isinstance(data, TalkUpdate): data = TalkUpdate(**data.model_dump())`: it is of another class than the one that its annotation names first."""
+    for test, branch in tests_before(trace, dump):
+        ref = test.left.ref
+        if branch == "no" and ref is not None and ref[0] == "isinstance" and ref[1].same & dump.source:
+            cls = ref[2].ref
+            if cls is not None and cls[0] == "class" and cls[1].name == dump.label:
+                return True
+    return False
 
 
 def _replaces(trace: Trace, dump: Dump) -> bool:
