@@ -230,7 +230,7 @@ class Stores(Receivers, Preconditions, Writes, Accessors, Sessions, Dumps, Outco
         """An unresolved call that takes a witness (`put_json(key, doc, if_mod_revision=rev)`) is a conditional write of some store."""
         for keyword, argument in args.keywords:
             value = argument.value
-            if self.vocabulary.match("witness_argument", keyword) and not value.is_none and value.shape is None and len(args.all()) > 1:
+            if self.vocabulary.match("witness_argument", keyword) and not value.is_none and value.shape is None and value.typ != "bool" and len(args.all()) > 1:
                 key = tuple(("key", a.value) for a in args.positional[:1])
                 record = Record("accessor", receiver.name or name, None, key, None, self.words(key[0][1]) if key else name)
                 others = [a.value for a in args.positional[1:]] + [a.value for k, a in args.keywords if k != keyword]

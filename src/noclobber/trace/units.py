@@ -193,6 +193,8 @@ class Units:
         for path, n in obj.pending:
             if path[0].startswith(("[", "_", "<*")) or not all(step.startswith("[") for step in path[1:]):
                 continue
+            if len(path) == 1 and self.is_no_column(obj, str(path[0])):
+                continue
             if len(path) > 1 and (node is None or commit_unseen or not self.in_place_written(obj, path[0], self.trace.events[n], state)):
                 continue
             if len(path) == 1 and self.is_own_part(oid, path[0], self.trace.events[n], state) and not self.in_place_written(obj, path[0], self.trace.events[n], state):
@@ -208,6 +210,14 @@ class Units:
             event.owed = commit_unseen
             event.doubts |= frozenset((doubt,)) if doubt else NOTHING
         state.put(oid, state.heap[oid].but(pending=frozenset(m for m in skipped if len(m[0]) > 1 and not m[0][1].startswith("["))))
+
+    def is_no_column(self, obj: Obj, name: str) -> bool:
+        """`run.flow_name = name`, of a mapped class all of whose bases are known and none of which has such an attribute: it stays with the object."""
+        cls = self.model_class(obj)
+        if cls is None or not all(self.vocabulary.listed("base", base) for base in cls.library_bases()):
+            return False
+        declared = [names for owner in cls.mro() for names in (owner.info.assigns, owner.info.annotations, owner.info.methods)]
+        return any("__tablename__" in names for names in declared) and not any(name in names or "__table__" in names for names in declared)
 
     @staticmethod
     def is_own_part(oid: int, field: str, change: Any, state: State) -> bool:

@@ -169,7 +169,7 @@ def _counts(trace: Trace, write: Write, column: str, op: str, side: Optional[Val
     if op in _BOUNDS:
         if new is not None and (column in write.self_columns or state):
             return "same"
-        if write.verb == "delete":
+        if write.verb == "delete" and not _below_limit(op, right):
             return "same"
         # A number that is a key of its own: the bound is asked of what was read, the step is taken of what is there.
         steps = not column and write.verb == "atomic" and trace.match("counting", write.call) and write.n not in trace.weighed
@@ -189,6 +189,13 @@ def _counts(trace: Trace, write: Write, column: str, op: str, side: Optional[Val
     if not names:
         return ""
     return "state" if state and (op in ("truth", "empty") or constant and not right.is_none) else ""
+
+
+def _below_limit(op: str, right: Optional[Value]) -> bool:
+    """`if failures >= LIMIT: return`, then `cache.delete(key)`: who is not refused sets the count back, however far it has come."""
+    if op not in ("<", "<=") or right is None or any(o.kind == "clock" for o in right.origins):
+        return False
+    return not isinstance(right.literal, (int, float)) or right.literal > 1
 
 
 def _transition(trace: Trace, write: Write, op: str, right: Optional[Value], new: Value, state: bool, raised: bool, constant: bool) -> str:

@@ -49,8 +49,8 @@ def could_conflict(write: Write) -> bool:
 
 def stale_part(trace: Trace, loop: Loop, write: Write) -> Optional[tuple]:
     """(what is stale, its read or None, why) when the scope sends `write` again with something from before the conflict."""
-    if not could_conflict(write):
-        return None
+    if not could_conflict(write) or write.verb == "create" and write.record.family == "document":
+        return None  # a document that is there already refuses its second making, whatever its version
 
     def concerns(origin: Origin) -> bool:
         read = trace.events[origin.n]

@@ -82,6 +82,8 @@ def _derived(trace: Trace, write: Write, change: Change, path: tuple) -> Optiona
                 break
         else:
             return None
+    if kind == "derived" and len(path) == 1 and trace.match("remark_column", str(path[0])) and not _of_itself(change, str(path[0])):
+        return None  # `error = f"{row.name}: {reason}"`: a word about what happened
     if kind == "derived" and len(path) == 1 and not _of_itself(change, str(path[0])) and _default(trace, write, change, str(path[0])):
         return None
     loaded = loaded_by(trace, change)
