@@ -323,9 +323,9 @@ class Documents:
 
     # --- documents that carry their version ---------------------------------------------------------------------------------------------
     def carried_witness(self, spec: Any, bound: Any, receiver: Optional[Value], state: State) -> list:
-        """A document that goes back with the version it was read with (`carries`), unless that was taken out, is a conditional write."""
+        """A document that goes back with the version it was read with (`carries`), unless that was taken out, is a conditional write. A new one has none yet."""
         paths = spec.get("carries") or ()
-        if not paths:
+        if not paths or spec.op == "create":
             return []
         found = []
         bodies = [value for role in ("entity", "payload") for _, value in bound.by_role.get(role, ())]

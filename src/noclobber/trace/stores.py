@@ -227,7 +227,7 @@ class Stores(Receivers, Preconditions, Writes, Accessors, Sessions, Dumps, Outco
         return None
 
     def pattern_write(self, name: str, result: Value, receiver: Value, args: Any, node: Any, state: State) -> None:
-        """An unresolved call that takes a witness (`put_json(key, doc, if_mod_revision=rev)`) is a conditional write of some store."""
+        """An unresolved call that takes a witness (`put_json(key, doc, if_mod_revision=rev)`) is a conditional write of some store. A yes or no is none."""
         for keyword, argument in args.keywords:
             value = argument.value
             if self.vocabulary.match("witness_argument", keyword) and not value.is_none and value.shape is None and value.typ != "bool" and len(args.all()) > 1:
