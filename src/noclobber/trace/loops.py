@@ -128,6 +128,8 @@ class Loops:
             # `for row in rows: session.refresh(row, with_for_update=True)`: where there was no row, there is none to be written either.
             control, exits = exits.control, join_states(self.values, backs).copy()
             exits.control = control
+        if exits is not None and not items and not endless:
+            self.attempts_run_out(region, node, before, exits)
         if exits is not None and orelse:
             if self.swallows and not self.only_idles(orelse, ""):
                 exits = exits.copy()

@@ -3,6 +3,7 @@ from __future__ import annotations
 
 from typing import Any, Optional
 
+from . import ir
 from .events import Precondition
 from .objects import Obj, State
 from .values import CONST, Origin, Value
@@ -206,6 +207,17 @@ class Requests:
         self.call_value(hook, _arguments(response), node, state)
 
     # --- senders of the project -------------------------------------------------------------------------------------------------------
+    @staticmethod
+    def verb_by_name(node: Any, state: State) -> Optional[Value]:
+        """The verb in `getattr(requests, method.lower())(url)`, as it came in."""
+        func = getattr(node, "func", None)
+        if not (isinstance(func, ir.Call) and isinstance(func.func, ir.Name) and func.func.id == "getattr" and len(func.args) == 2):
+            return None
+        verb = func.args[1].value
+        while isinstance(verb, (ir.Call, ir.Attr)):
+            verb = verb.func if isinstance(verb, ir.Call) else verb.value
+        return state.env.get(verb.id) if isinstance(verb, ir.Name) else None
+
     def lift(self, event: Any, method: Optional[Value]) -> None:
         """A helper that sends whatever verb it is given (`self._request("PUT", …)`) is no write by itself: the event stands at its call."""
         if method is None or method.text is None:

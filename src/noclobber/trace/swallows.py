@@ -154,6 +154,16 @@ class Swallows:
             other.done |= {("passed", event.n)}
         return event
 
+    def attempts_run_out(self, region: Any, node: Any, before: State, exits: State) -> None:
+        """`if cur.rowcount: return` and nothing for the other case: after the last attempt the function goes on with its refusal."""
+        writes = frozenset(n for n in exits.lost - before.lost - exits.won if n in region.event.retried and self.witnessed(n)
+                           and self.trace.events[n].outcome in ("count", "row", "result", "status"))
+        told = frozenset(n for mark in exits.done if mark[0] == "swallow" for n in self.trace.events[mark[1]].lost)
+        if writes and not writes & told:
+            event = self.event(Swallow, node, exits, "run out", types=NOTHING)
+            self.note_swallow(event, writes, False)
+            exits.done |= {("swallow", event.n)}
+
     def goes_to_next(self, body: Any) -> bool:
         """`continue` in a loop over many records: this one is left to whoever was faster."""
         return isinstance(body[-1], ir.Continue) and bool(self.regions) and self.regions[-1].event.items

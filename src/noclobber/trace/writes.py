@@ -28,7 +28,7 @@ class Writes:
         event = self.event(Read, node, self.seen_by(spec, bound, receiver, state), record=record, columns=None, lock=None, many=many, cached=False, spec=spec)
         event.preconditions = self.preconditions_of(spec, bound, receiver, state, NOTHING, node)
         event.filters = self.read_filters(bound, state)
-        self.lift(event, bound.first("method"))
+        self.lift(event, bound.first("method") or self.verb_by_name(node, state))
         self.throw_io(state, node, spec)
         self.hold_read(spec, bound, event.n, state)
         if record.family == "http":
@@ -98,7 +98,7 @@ class Writes:
             self.set_on_receiver(spec, receiver, origin, node, state)
             if spec.get("stream"):
                 self.streams.add(origin.n)
-            self.lift(self.trace.events[origin.n], bound.first("method"))
+            self.lift(self.trace.events[origin.n], bound.first("method") or self.verb_by_name(node, state))
             written = self.trace.events[origin.n]
             written.call = self.http_verb(spec, bound).lower() or ("patch" if spec.settings.get("writes") == "named columns" else spec.signature.last)
             if update is None and verb == "replace" and record.family == "document":

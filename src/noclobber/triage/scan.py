@@ -13,6 +13,8 @@ from noclobber.resolve import dotted_text, import_names
 from .kinds import BIT, CHANGE, COMMAND, CONFLICT, OWN_CHANGE, REPLAY, SQL, SQL_MASKS
 from .names import Names
 
+#: Methods of an HTTP client that a verb in a variable may come to.
+_VERBS = ("get", "put", "patch")
 _MUTATORS = frozenset({"append", "update", "insert", "add", "extend", "pop", "remove", "setdefault", "clear", "discard",
                        "popitem", "sort", "reverse", "appendleft", "extendleft", "popleft", "difference_update",
                        "intersection_update", "symmetric_difference_update", "subtract", "move_to_end"})
@@ -153,7 +155,7 @@ class _Pass:
             self.functions.add(name)
             self.bare.add(name)
             if (name == "getattr" or name == "setattr") and len(node.args) > 1:
-                self.named_attribute(name, node.args[1])
+                self.named_attribute(name, node.args[0], node.args[1])
         else:
             self.stack.append(func)
 
@@ -199,14 +201,23 @@ class _Pass:
         part.attrs.add(attr)
         self.chain(value, marked)
 
-    def named_attribute(self, function: str, attr: ast.AST) -> None:
-        """The second argument of `getattr` or `setattr`."""
+    def named_attribute(self, function: str, owner: ast.AST, attr: ast.AST) -> None:
+        """The arguments of `getattr` or `setattr`."""
         if attr.__class__ is Constant and attr.value.__class__ is str:
             self.part.attrs.add(attr.value)
             self.part.called.add(attr.value)
             self.part.self_attrs.add(attr.value)
             if function == "setattr":
                 self.part.self_stores.add(attr.value)
+        elif function == "getattr" and attr.__class__ is not Constant:
+            for verb in _VERBS:  # `getattr(requests, method.lower())(url)`
+                if owner.__class__ is Name:
+                    self.pairs.add((owner.id, verb, verb))
+                    self.part.names.add(owner.id)
+                elif owner.__class__ is Attribute:
+                    self.part.called.add("." + verb)
+                    self.chain(owner, verb)
+                self.part.attrs.add(verb)
 
     def attribute(self, node: Attribute) -> None:
         part = self.part
