@@ -91,6 +91,31 @@ class TimeLimits:
         return False
 
 
+def raises_at_last(loop: Any) -> bool:
+    """Is there a `raise` in a handler of the loop, or behind a test of what it counts?"""
+    counted = _named(loop.target) if isinstance(loop, ir.For) else _named(loop.test) if isinstance(loop, ir.While) else set()
+    stack = [(loop.body, False)]
+    while stack:
+        node, told = stack.pop()
+        if isinstance(node, tuple):
+            stack += [(inner, told) for inner in node]
+        elif isinstance(node, ir.Raise):
+            if told:
+                return True
+        elif isinstance(node, ir.Handler):
+            stack.append((node.body, True))
+        elif isinstance(node, ir.If):
+            stack += [(body, told or bool(_named(test) & counted)) for test, body in node.branches]
+            stack.append((node.orelse, told))
+        elif isinstance(node, ir.Node) and not isinstance(node, (ir.FunctionDef, ir.Lambda)):
+            stack += [(getattr(node, field), told) for field in node._fields]
+    return False
+
+
+def _named(node: Any) -> set:
+    return {inner.id for inner in _nodes((node,)) if isinstance(inner, ir.Name)}
+
+
 def _nodes(start: Any) -> Iterator[Any]:
     stack = list(start)
     while stack:

@@ -10,6 +10,7 @@ from typing import Any, Iterable, Optional
 
 from . import ir
 from .events import Swallow, Write
+from .limits import raises_at_last
 from .objects import State
 from .values import NOTHING, Lit, Origin, Value
 
@@ -155,14 +156,20 @@ class Swallows:
         return event
 
     def attempts_run_out(self, region: Any, node: Any, before: State, exits: State) -> None:
-        """`if cur.rowcount: return` and nothing for the other case: after the last attempt the function goes on with its refusal."""
+        """`if cur.rowcount: return` and nothing for the other case: after the last attempt the function goes on with its refusal.
+
+        A loop whose handlers or last attempt raise ends otherwise; one that reads nothing anew has another fault."""
         writes = frozenset(n for n in exits.lost - before.lost - exits.won if n in region.event.retried and self.witnessed(n)
-                           and self.trace.events[n].outcome in ("count", "row", "result", "status"))
+                           and self.trace.events[n].outcome in ("count", "row", "result", "status") and self.is_read_anew(n, region))
         told = frozenset(n for mark in exits.done if mark[0] == "swallow" for n in self.trace.events[mark[1]].lost)
-        if writes and not writes & told:
+        if writes and not writes & told and not raises_at_last(node):
             event = self.event(Swallow, node, exits, "run out", types=NOTHING)
             self.note_swallow(event, writes, False)
             exits.done |= {("swallow", event.n)}
+
+    def is_read_anew(self, n: int, region: Any) -> bool:
+        """Does the version that a write compares come from a read in the loop?"""
+        return any(o.kind == "read" and region.id in self.trace.events[o.n].ctx.loops for p in self.trace.events[n].preconditions if p.kind == "witness" for o in p.value.origins)
 
     def goes_to_next(self, body: Any) -> bool:
         """`continue` in a loop over many records: this one is left to whoever was faster."""
