@@ -234,8 +234,14 @@ class Fresh(Event):
 
 
 class LockEvent(Event):
-    __slots__ = ("lock",)
+    """asked: it is only tried to take it (`pg_try_advisory_lock`): who does not get it is told so and goes on."""
+
+    __slots__ = ("lock", "asked")
     kind = "lock"
+
+    def __init__(self, n: int, site: Site, ctx: Context) -> None:
+        super().__init__(n, site, ctx)
+        self.asked = False
 
     def describe(self) -> str:
         return repr(self.lock)

@@ -22,7 +22,7 @@ class Rows:
             if "serializable" in receiver.flags:
                 state.held |= {Lock("serializable", 0, "session")}
         if any("advisory" in v.flags for v in query.entity):
-            self.hold_advisory(node, state, any("xact" in v.name for v in query.entity))
+            self.hold_advisory(node, state, tuple(v.name for v in query.entity if "advisory" in v.flags))
             return self.values.unknown
         if query.verb == "select":
             row = self.select_rows(statement, "row", node, state, spec, session=receiver)

@@ -55,7 +55,7 @@ class SqlRunner:
                     statement = self.by_mappings(statement, params[0], state)
                 return self.run_query(statement, receiver, spec, node, state, doubt)
             if "advisory" in statement.flags:
-                self.hold_advisory(node, state, "xact" in statement.name)
+                self.hold_advisory(node, state, (statement.name,))
                 return self.values.unknown
             if spec.get("row_lists") and text.text is not None:
                 from .sql.lists import with_one_row
@@ -248,7 +248,7 @@ class SqlRunner:
                       place: int, dialect: Optional[str]) -> Optional[Value]:
         verb = statement.verb
         if statement.advisory:
-            self.hold_advisory(node, state, any("xact" in name for name in statement.advisory))
+            self.hold_advisory(node, state, statement.advisory)
         if verb == "begin":
             return self.sql_begin(statement, receiver, node, state, dialect)
         if verb == "isolation":
@@ -301,9 +301,11 @@ class SqlRunner:
         state.held |= {Lock(kind, event.n, "tx")}
         return None
 
-    def hold_advisory(self, node: Any, state: State, xact: bool) -> None:
+    def hold_advisory(self, node: Any, state: State, names: tuple) -> None:
+        """names: of the database's functions that take it."""
         event = self.event(LockEvent, node, state, "advisory")
-        event.lock = Lock("advisory", event.n, "tx" if xact else "session")
+        event.lock = Lock("advisory", event.n, "tx" if any("xact" in name for name in names) else "session")
+        event.asked = all("try_" in name for name in names)
         state.held |= {event.lock}
 
     def sql_record(self, statement: Any, binder: Binder, key: Iterable, spec: Any) -> Record:

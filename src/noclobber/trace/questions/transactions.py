@@ -147,6 +147,8 @@ def _slow(event: Event) -> Optional[tuple]:
 def _waits(trace: Trace, lock: Lock) -> bool:
     """Does it keep other writers waiting?"""
     event = trace.events[lock.n] if 0 <= lock.n < len(trace.events) else None
+    if lock.kind == "advisory" and lock.scope == "session" and isinstance(event, LockEvent) and event.asked:
+        return False  # one job at a time: no row and no transaction is held, and who does not get it goes on
     if lock.kind == "begin":
         return isinstance(event, Begin) and ("IMMEDIATE" in event.label or "EXCLUSIVE" in event.label)
     if lock.kind == "pattern":
