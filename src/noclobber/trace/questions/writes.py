@@ -35,7 +35,7 @@ def derived_writes(trace: Trace, family: Iterable[str], verbs: Iterable[str]) ->
             if column in write.self_columns:
                 continue
             for read, origin in reads_in(trace, value):
-                if read.record.family not in families | {"orm", "sql"} or write.verb == "update" and _only_asked_about(column, origin):
+                if read.record.family not in families | {"orm", "sql"} or write.verb == "update" and _only_asked_about(column, origin) or write.columns is None and _is_set_once(trace, origin):
                     continue
                 answer = same(trace, read, write)
                 if answer == NO or not origin.path and _missed(trace, read, write):
@@ -51,6 +51,11 @@ def derived_writes(trace: Trace, family: Iterable[str], verbs: Iterable[str]) ->
             break
         if best is not None:
             yield write, best[1], best[2], best[3]
+
+
+def _is_set_once(trace: Trace, origin: Origin) -> bool:
+    """`row["created_at"] = old["created_at"]`: what is kept of the document that is there never changes, so that nothing of it can be lost."""
+    return bool(origin.path) and trace.match("set_once_column", str(origin.path[-1]).strip("[]'\""))
 
 
 def _only_asked_about(column: str, origin: Origin) -> bool:
