@@ -1009,6 +1009,25 @@ def test_a_save_that_may_create_the_row_is_left_as_it_is():
     assert refusals(code, "orm-full-save") == ["the same save may create the row, or save other changes"]
 
 
+def test_a_save_that_may_be_of_a_new_object_gets_no_expression_and_no_lock_that_is_known_by_its_name_alone():
+    code = '''from django.apps import apps
+from django.core.exceptions import ObjectDoesNotExist
+
+Address = apps.get_model("shop", "Address")
+
+
+def count_order(owner, digest):
+    try:
+        address = Address.objects.get(owner=owner, digest=digest)
+    except ObjectDoesNotExist:
+        address = Address(owner=owner, digest=digest)
+    address.orders += 1
+    address.save()
+'''
+    assert after(code) == code
+    assert refusals(code, "orm-increment") == ["the save may be of another object, perhaps a new one"]
+
+
 def test_a_narrow_save_names_what_any_way_changes():
     code = DJANGO + '''def store(pk, title, other):
     page = Page.objects.get(pk=pk)

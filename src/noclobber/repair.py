@@ -168,8 +168,10 @@ class _Bench:
         mine = (finding.name, finding.function, finding.record)
         if after[mine] >= before[mine]:
             raise Refused("the finding would stay")
-        if draft.needs_transaction and any(event.outside for event in run.walk(run.scope(name))[0].of("read")):
-            raise Refused("no transaction is open where the row would be locked")
+        if draft.needs_transaction:
+            reads = run.walk(run.scope(name))[0].of("read")
+            if any(read.outside for read in reads) or not any(read.lock is not None and read.lock.kind == "row" for read in reads):
+                raise Refused("no transaction is open where the row would be locked")
         rule = next((key[0] for key in after - before if key[0] not in finding.also), "")
         if rule:
             raise Refused(f"the change would bring another finding ({rule})")

@@ -22,6 +22,8 @@ def updates_only(job: Job) -> None:
     for other in job.trace.of("write"):
         if other is not write and other.site.at is write.site.at and (other.verb == "create" or {path for _, path in other.changes} != {path for _, path in write.changes}):
             raise Refused("the same save may create the row, or save other changes")
+    if write.either:
+        raise Refused("the save may be of another object, perhaps a new one")
 
 
 def names_columns(job: Job, save: Any) -> bool:

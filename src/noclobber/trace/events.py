@@ -162,13 +162,13 @@ class Write(Event):
     others: its condition leaves one row out (`id != :this`); owed: by a unit of work that its owner commits, out of sight; kept: a version that other code compares and that this write leaves as it is; kept_how:
     'around', 'compared' or 'lease' (a takeover); tells: the part of the result that alone tells of a refusal (`[0]`), '' where any may; model: the class of the project whose row it is, or None;
     directed: the call says which database it goes to; alone: the row has no other column that somebody could have set meanwhile; given: where the statement was
-    handed to the helper that runs it, or None: a finding about it stands there.
+    handed to the helper that runs it, or None: a finding about it stands there; either: on some way it is another object that is saved there.
     """
 
     __slots__ = ("record", "verb", "payload", "columns", "preconditions", "outcome", "conflict", "changes", "full", "entry", "unit",
                  "base", "doubts", "commit", "open_where", "self_columns", "text", "conflict_handled", "help", "lock_help", "role", "refused", "leaves", "call", "offers",
                  "fallbacks", "save_help", "handled", "unique", "kept", "kept_how", "tells", "model",
-                 "session", "others", "keys", "owed", "directed", "unique_columns", "alone", "named", "given")
+                 "session", "others", "keys", "owed", "directed", "unique_columns", "alone", "named", "given", "either")
     kind = "write"
 
     def __init__(self, n: int, site: Site, ctx: Context) -> None:
@@ -178,7 +178,7 @@ class Write(Event):
         self.named: tuple = ()
         self.call, self.offers, self.tells = "", False, ""
         self.fallbacks: frozenset = NOTHING
-        self.handled = self.others = self.owed = False
+        self.handled = self.others = self.owed = self.either = False
         self.keys: frozenset = NOTHING
         self.unique: Optional[bool] = None
         self.model: Any = None

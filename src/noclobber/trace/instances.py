@@ -45,6 +45,8 @@ class Instances:
                 result = self.values.none
                 if spec.op == "persist":
                     result = self.persist_object(oid, entry, spec, node, state, self.column_names(bound, state), doubt, bound=bound)
+                    if len(value.same) > 1 and ("write", id(self.site(node).at), self.frames[-1].calls, ("obj", oid)) in self.index:
+                        self.written_at(node, ("obj", oid)).either = True
                 elif spec.op == "reload":
                     self.reload_object(oid, spec, bound, args, node, state)
                 elif spec.op == "assign":
