@@ -93,7 +93,7 @@ class Tool(NamedTuple):
 class Toolbox:
     """The tools of a module. versions: {(shape of a record): names of its version columns} as seen in the module (`questions.tools.shape`)."""
 
-    __slots__ = ("tools", "versions", "words", "is_version", "is_creating")
+    __slots__ = ("tools", "versions", "words", "is_version", "is_creating", "is_patching")
 
     def __init__(self) -> None:
         self.tools: list[Tool] = []
@@ -101,6 +101,7 @@ class Toolbox:
         self.words: frozenset = NOTHING  # headers that are witnesses and that the module names
         self.is_version: Callable = bool  # (name) → is it a version's name?
         self.is_creating: Callable = bool  # (name) → does a tool of that name make something new?
+        self.is_patching: Callable = bool  # (name) → does a call of that name leave alone what it is not given?
 
 
 class Collected:

@@ -35,6 +35,7 @@ class Bench:
         self.box = Toolbox()
         self.box.is_version = self.is_version
         self.box.is_creating = lambda name: vocabulary.match("creating_tool", name)
+        self.box.is_patching = lambda name: vocabulary.match("patching_call", name)
 
     def is_version(self, name: str) -> bool:
         return self.vocabulary.match("version_column", name) or self.vocabulary.match("tool_witness", name)

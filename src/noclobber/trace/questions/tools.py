@@ -285,7 +285,7 @@ def whole(tool: Tool, found: ModelWrite, box: Toolbox) -> str:
         return ""
     if tool.whole and _one_document(tool, write):
         return "its description asks for all of it"
-    if (write.verb == "replace" or write.call in _REPLACING) and write.call != "patch" and not _is_part(write):
+    if (write.verb == "replace" or write.call in _REPLACING) and not box.is_patching(write.call) and not _is_part(write):
         if write.record.family == "key" and not _holds_document(tool, write):
             return ""
         return "its write replaces everything"
