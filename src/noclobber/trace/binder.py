@@ -31,6 +31,8 @@ class Binder:
                 self.positional = known
                 if known and walker.known_items(known[0], state) is not None and len(known) == 1:
                     self.positional = walker.known_items(known[0], state)
+            elif self.columns_of_row(first):
+                self.positional = [walker.item(first, walker.values.const(i), None, state) for i in range(self.columns_of_row(first))]
             elif self.prefix(first, state):
                 self.positional = self.prefix(first, state)
                 self.rest = walker.member(first, state)
@@ -50,6 +52,14 @@ class Binder:
                     inner = walker.mapping_items(member, state)
                     if inner:
                         self.mapping = inner
+
+    def columns_of_row(self, value: Value) -> int:
+        """How many columns has it, where it is a row as it was read (`cur.execute(sql, row)`)? 0: it is none."""
+        if len(value.same) != 1:
+            return 0
+        (origin,) = value.same
+        read = self.walker.trace.events[origin.n] if origin.kind == "read" and not origin.path else None
+        return len(read.columns) if read is not None and read.kind == "read" and read.record.family == "sql" and read.columns else 0
 
     def prefix(self, value: Value, state: State) -> list:
         """The leading members of a sequence whose tail is not known (`[now] + ids`)."""
