@@ -31,8 +31,6 @@ class Binder:
                 self.positional = known
                 if known and walker.known_items(known[0], state) is not None and len(known) == 1:
                     self.positional = walker.known_items(known[0], state)
-            elif self.columns_of_row(first):
-                self.positional = [walker.item(first, walker.values.const(i), None, state) for i in range(self.columns_of_row(first))]
             elif self.prefix(first, state):
                 self.positional = self.prefix(first, state)
                 self.rest = walker.member(first, state)
@@ -52,6 +50,8 @@ class Binder:
                     inner = walker.mapping_items(member, state)
                     if inner:
                         self.mapping = inner
+            if self.positional is None and not self.mapping:
+                self.positional = [walker.item(first, walker.values.const(i), None, state) for i in range(self.columns_of_row(first))] or None
 
     def columns_of_row(self, value: Value) -> int:
         """How many columns has it, where it is a row as it was read (`cur.execute(sql, row)`)? 0: it is none."""
