@@ -158,7 +158,7 @@ class Write(Event):
     it was written out in sight; call: the method or HTTP verb; offers: the store's
     entry has a call with a precondition; fallbacks: of self_columns those that only stay as they are where nothing new is given (COALESCE(:new, column));
     save_help: how only the changed columns are written; handled: an error that tells of a duplicate is caught around it, or the row was created before by the same object; unique: does the class declare
-    a unique constraint (None: not known)?; unique_columns: the columns of each, where they are known; keys: columns of its primary key, where the class tells; session: Value of the session that was given it, or None;
+    a unique constraint (None: not known)?; unique_columns: the columns of each, where they are known; owner_named: the foreign key to the row's owner is `@owner` in them; keys: columns of its primary key, where the class tells; session: Value of the session that was given it, or None;
     others: its condition leaves one row out (`id != :this`); owed: by a unit of work that its owner commits, out of sight; kept: a version that other code compares and that this write leaves as it is; kept_how:
     'around', 'compared' or 'lease' (a takeover); tells: the part of the result that alone tells of a refusal (`[0]`), '' where any may; model: the class of the project whose row it is, or None;
     directed: the call says which database it goes to; alone: the row has no other column that somebody could have set meanwhile; given: where the statement was
@@ -168,7 +168,7 @@ class Write(Event):
     __slots__ = ("record", "verb", "payload", "columns", "preconditions", "outcome", "conflict", "changes", "full", "entry", "unit",
                  "base", "doubts", "commit", "open_where", "self_columns", "text", "conflict_handled", "help", "lock_help", "role", "refused", "leaves", "call", "offers",
                  "fallbacks", "save_help", "handled", "unique", "kept", "kept_how", "tells", "model",
-                 "session", "others", "keys", "owed", "directed", "unique_columns", "alone", "named", "given", "either")
+                 "session", "others", "keys", "owed", "directed", "unique_columns", "owner_named", "alone", "named", "given", "either")
     kind = "write"
 
     def __init__(self, n: int, site: Site, ctx: Context) -> None:
@@ -186,6 +186,7 @@ class Write(Event):
         self.given: Optional[Site] = None
         self.directed = self.alone = False
         self.unique_columns: tuple = ()
+        self.owner_named = False
 
     @property
     def conditional(self) -> bool:

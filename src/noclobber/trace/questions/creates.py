@@ -143,7 +143,7 @@ def _refuses_second(write: Write, read: Read, how: str, collected: frozenset) ->
     if not write.unique or how != "exists" or not write.unique_columns:
         return bool(write.unique)
     columns = {column.removesuffix(" in").split("__")[0].removesuffix("_id") for column in (*(c for c, _ in read.record.key), *(c for c, _, _ in read.filters), *collected)}
-    owner = "@owner" in columns  # `project.checks.filter(slug=slug)`: the name of the foreign key is not said
+    owner = "@owner" in columns and not write.owner_named  # `project.checks.filter(slug=slug)`: the name of the foreign key is not said
     columns |= {column.removesuffix("_id") for column, value in write.columns or () if is_constant(value) and not value.is_none}  # the same in every such row
     return any(len({name.removesuffix("_id") for name in group} - columns) <= owner for group in write.unique_columns)
 
