@@ -125,6 +125,7 @@ def test_the_class_of_a_relation_is_known_by_the_name_of_its_other_side() -> Non
     assert variants(RELATED)[0] == "constraint"
     assert variants(RELATED.replace('unique_together = ("shelf", "colour")', "pass"))[0] == ""
     assert variants(RELATED.replace('unique_together = ("shelf", "colour")', 'unique_together = ("code",)'))[0] == ""
+    assert variants(RELATED.replace('unique_together = ("shelf", "colour")', 'unique_together = ("code",)\n        abstract = True'))[0] == ""
 
 
 def test_the_class_that_all_callers_hand_in_and_the_columns_of_a_set_are_asked_for_a_key() -> None:

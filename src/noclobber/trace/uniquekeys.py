@@ -60,8 +60,8 @@ class UniqueKeys:
             return
         groups = [{frozenset("@owner" if name == field else name for name in group) for group in unique_groups(cls, self.unique_bodies(self.orm_of_class(cls)))} for cls, field in found]
         shared = frozenset.intersection(*map(frozenset, groups))
-        if shared or not any(groups):
-            event.owner_named = bool(shared)
+        if shared:
+            event.owner_named = True
             event.unique, event.unique_columns = True, tuple(sorted(shared, key=sorted))
 
     def _many_sides(self, relation: str) -> list:

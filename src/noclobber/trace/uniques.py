@@ -68,12 +68,13 @@ def _declared(text: str) -> Optional[list]:
     except (SyntaxError, ValueError, RecursionError, MemoryError):
         return None
     found: list = []
+    plain = {id(node.value) for node in ast.walk(tree) if isinstance(node, ast.Assign) and not any("unique" in ast.unparse(target) for target in node.targets)}  # `abstract = True`
     for node in ast.walk(tree):
         if isinstance(node, ast.Assign) and any(isinstance(target, ast.Name) and target.id == "unique_together" for target in node.targets):
             groups = list(_together(node.value))
         elif isinstance(node, ast.Call) and ast.unparse(node.func).rsplit(".", 1)[-1] == "UniqueConstraint":
             groups = [frozenset(_columns(node))]
-        elif isinstance(node, ast.Constant) and (node.value is True or node.value == "unique"):
+        elif isinstance(node, ast.Constant) and id(node) not in plain and (node.value is True or node.value == "unique"):
             return None  # `indexes = ((("a", "b"), True),)`, `Index("name", "a", unique=True)`, `{"fields": […], "unique": True}`
         else:
             continue
