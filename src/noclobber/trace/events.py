@@ -109,10 +109,11 @@ class Read(Event):
     filters: ((column, operator, Value), …) that every row it gives fulfils; sources: for each of `columns` the columns that it is computed from;
     preconditions: it answers only while the record is still that version;
     aggregate: a count, sum, maximum of rows; partial: only some columns were loaded; open_filter: it is narrowed by something that could not be read;
-    ordered: its rows were asked for in an order; of_new: its key names a row that was made here (None: not asked yet)."""
+    ordered: its rows were asked for in an order; of_new: its key names a row that was made here (None: not asked yet);
+    absent: what it gives where there is no such record, if the call says so."""
 
     __slots__ = ("record", "columns", "lock", "many", "cached", "spec", "session", "outside", "filters", "sources", "preconditions", "aggregate",
-                 "partial", "open_filter", "snapshot", "listed", "ordered", "of_new")
+                 "partial", "open_filter", "snapshot", "listed", "ordered", "of_new", "absent")
     kind = "read"
 
     def __init__(self, n: int, site: Site, ctx: Context) -> None:
@@ -121,6 +122,7 @@ class Read(Event):
         self.preconditions: tuple = ()
         self.aggregate = self.partial = self.open_filter = self.listed = self.ordered = False
         self.of_new: Optional[bool] = None
+        self.absent: Optional[Value] = None
 
     def describe(self) -> str:
         return f"{self.record.label} key={self.record.key!r} cols={self.columns} lock={self.lock}{' outside=' + self.outside if self.outside else ''}"

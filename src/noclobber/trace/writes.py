@@ -28,6 +28,7 @@ class Writes:
         event = self.event(Read, node, self.seen_by(spec, bound, receiver, state), record=record, columns=None, lock=None, many=many, cached=False, spec=spec)
         event.preconditions = self.preconditions_of(spec, bound, receiver, state, NOTHING, node)
         event.filters = self.read_filters(bound, state)
+        event.absent = bound.by_name.get("default")
         self.lift(event, bound.first("method") or self.verb_by_name(node, state))
         self.throw_io(state, node, spec)
         self.hold_read(spec, bound, event.n, state)

@@ -147,6 +147,12 @@ def _path_names(steps: list) -> tuple:
     return tuple(found)
 
 
+def _says_absent(trace: Trace, side: Optional[Value], right: Value) -> bool:
+    """Compared with what the read gives where there is nothing: `cache.get(key, MISSING) is MISSING`."""
+    reads = [trace.events[o.n] for o in side.same if o.kind == "read"] if side is not None else []
+    return any(read.kind == "read" and same_constant(read.absent, right) for read in reads)
+
+
 def _counts(trace: Trace, write: Write, column: str, op: str, side: Optional[Value], right: Optional[Value], derived: bool, raised: bool) -> str:
     """Why the test makes the write a check-then-act; '' when it does not (see RULES, finer points of 107)."""
     if column in ("id", "pk", "_id") or column.endswith("_id") and not trace.match("state_column", column):
@@ -159,7 +165,7 @@ def _counts(trace: Trace, write: Write, column: str, op: str, side: Optional[Val
     version = trace.match("version_column", column)
     constant = right is not None and op not in ("truth", "empty") and is_constant(right)
     # A key whose one value is compared with a word holds a state.
-    worded = not column and constant and not right.is_none and op in ("==", "is", "in")
+    worded = not column and constant and not right.is_none and op in ("==", "is", "in") and not _says_absent(trace, side, right)
     state = worded or trace.match("state_column", column) or trace.match("quota_column", column)
     if op in ("==", "is") and not constant and right is not None:
         # Compared with something from outside: a version or digest that the caller knows; else it says whose record it is.
