@@ -319,8 +319,10 @@ def test_a_rule_that_is_right_too_seldom_is_held_back_and_said_so(tmp_path: Path
     assert selection.held_back == (("RMW107", "check-then-act"),)
     assert not config.distrusted(page("RMW1", "x", "write", trust={"right": 9, "wrong": 1}))
     assert config.distrusted(page("RMW1", "x", "write", trust={"right": 17, "wrong": 2}))
-    assert config.distrusted(page("RMW1", "x", "write", trust={"right": 0, "wrong": 4}))
-    assert not config.distrusted(page("RMW1", "x", "write", trust={"right": 0, "wrong": 3}))
+    assert config.distrusted(page("RMW1", "x", "write", trust={"right": 5, "wrong": 2}))
+    assert config.distrusted(page("RMW1", "x", "write", trust={"right": 7, "wrong": 1}))
+    assert not config.distrusted(page("RMW1", "x", "write", trust={"right": 6, "wrong": 1}))
+    assert not config.distrusted(page("RMW1", "x", "write", trust={"right": 0, "wrong": 1}))
 
 
 def test_require_reason_turns_its_rule_on(tmp_path: Path) -> None:

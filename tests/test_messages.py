@@ -13,7 +13,7 @@ STORES = {
     "requests": ("RMW102", "import requests\ndef f(u):\n    d = requests.get(u).json()\n    d['n'] += 1\n    requests.put(u, json=d)\n"),
     "smtplib": ("RMW501", "import smtplib, sqlite3\ndef f(db: sqlite3.Connection, mail: smtplib.SMTP, k, m):\n    for _ in range(5):\n"
                 "        v = db.execute('SELECT v FROM t WHERE id = ?', (k,)).fetchone()[0]\n        mail.send_message(m)\n"
-                "        if db.execute('UPDATE t SET s = 1, v = v + 1 WHERE id = ? AND v = ?', (k, v)).rowcount == 1:\n            return\n"),
+                "        if db.execute('UPDATE t SET s = 1, v = v + 1 WHERE id = ? AND v = ?', (k, v)).rowcount == 1:\n            return\n    raise TimeoutError\n"),
 }
 
 

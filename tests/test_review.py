@@ -40,7 +40,7 @@ def test_trust_is_that_of_the_last_rounds() -> None:
     last = [label(verdict="wrong"), *[label()] * 2, label(rule="RMW201"), label(verdict="wrong", confidence="low")]
     before = [label(verdict="wrong", round="2026-11-30"), label(verdict="wrong", round="2026-11-30")]
     assert review.trust([*before, *last]) == {"RMW101": {"right": 2, "wrong": 3}, "RMW201": {"right": 1, "wrong": 0}}
-    assert review.trust([*before, *last, label()]) == {"RMW101": {"right": 3, "wrong": 1}, "RMW201": {"right": 1, "wrong": 0}}
+    assert review.trust([*before, *last, *[label()] * 5]) == {"RMW101": {"right": 7, "wrong": 1}, "RMW201": {"right": 1, "wrong": 0}}
 
 
 @pytest.mark.parametrize("text, message", [

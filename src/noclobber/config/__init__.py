@@ -273,17 +273,17 @@ class Selection:
         return best[2] == 0
 
 
-#: So many findings must have been read before they decide whether a rule is on by default.
-ENOUGH_READ = 4
+#: So many findings must have been read before one wrong one among them counts against a rule ("never under 8", DESIGN §9).
+ENOUGH_READ = 8
 
 
 def distrusted(page: Any) -> bool:
     """Whether the page's findings on unseen code were read and fewer than 9 in 10 were right (DESIGN §9).
 
-    One or two that were read say nothing either way.
+    Of fewer than ENOUGH_READ one may be wrong: that is no evidence against nine in ten. Two are.
     """
     right, wrong = page.trust["right"], page.trust["wrong"]
-    return right + wrong >= ENOUGH_READ and right * 10 < 9 * (right + wrong)
+    return right * 10 < 9 * (right + wrong) and (right + wrong >= ENOUGH_READ or wrong > 1)
 
 
 # --- what the other parts see -----------------------------------------------------------------------------------------

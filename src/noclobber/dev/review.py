@@ -16,7 +16,7 @@ from typing import Any, Iterator, Sequence
 
 VERDICTS = ("right", "wrong")
 #: Fewer labels than these say too little of a rule, so that those of the round before count as well (as many as config.ENOUGH_READ).
-FEW = 4
+FEW = 8
 _FIELDS = ("rule", "app", "path", "line", "fingerprint", "verdict", "confidence", "reason", "round")
 _TRUST = re.compile(r"(?m)^trust = \{right = \d+, wrong = \d+\}$")
 
