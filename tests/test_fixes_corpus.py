@@ -20,10 +20,10 @@ CLEAN = {
     "unchecked-conditional-result": ["menu_core", "tour_queryset", "signal_async"], "retry-without-jitter": ["locker_sleep", "quota_async"],
     "check-then-act": ["parcel_state"], "orm-check-then-act": ["lost_property", "mail_rounds"], "version-not-bumped": ["clause_sqlite", "rota_around"],
 }
-#: Fixtures in the folder of a rule with a fix. The normal set holds those above and every third of the others, `pytest -m corpus` the rest.
+#: Fixtures in the folder of a rule with a fix. The normal set holds those above and every eighth of the others, `pytest -m corpus` the rest.
 BAD = [path for path in cases() if path.stem.endswith("_bad") and path.parent.name in (*SLUGS, "seeds")]
 MUST = {FIXTURES / slug / f"{name}_bad.py" for slug, names in CLEAN.items() for name in names}
-SWEEP = [path if path in MUST or n % 3 == 0 else pytest.param(path, marks=pytest.mark.corpus) for n, path in enumerate(BAD)]
+SWEEP = [path if path in MUST or n % 8 == 0 else pytest.param(path, marks=pytest.mark.corpus) for n, path in enumerate(BAD)]
 
 
 def key(finding) -> tuple[str, str, str]:
